@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from markovlogic.linking.linked import Linked
 
 RECORDS = "The records"
+RULES_SHOWN = 8
 
 
 def link(
@@ -125,12 +126,24 @@ def _show(found: Linked, output: str) -> None:
     records = found.compared.records
     shown = ", ".join(f"{column.name} {column.kind}" for column in records.columns)
     show_message(f"columns: {shown}" + (f"; id: {records.id_column}" if records.id_column else "; records are numbered"))
+    for line in _blocking(found):
+        show_message(line)
     for note in found.notes:
         show_message(f"note: {note}")
     where = "" if output == "-" else f"wrote {output}: "
     show_message(
         f"{where}{records.n:,} records in {found.n_clusters:,} clusters, by {found.compared.n_compared:,} compared pairs"
     )
+
+
+def _blocking(found: Linked) -> list[str]:
+    """The rules that chose pairs, those that find most first."""
+    rows = sorted(found.blocking.to_pylist(), key=lambda row: -row["recall"])
+    shown = rows[:RULES_SHOWN]
+    width = max([len("pairs compared"), *(len(row["rule"]) for row in shown)])
+    lines = [f"{'pairs compared':<{width}} {'pairs':>12}  recall, estimated"]
+    lines += [f"{row['rule']:<{width}} {row['pairs']:>12,}  {row['recall']:.3f}" for row in shown]
+    return lines + ([f"and {len(rows) - len(shown)} more rules, see --stats"] if len(rows) > len(shown) else [])
 
 
 def _write(table: Any, path: str) -> None:

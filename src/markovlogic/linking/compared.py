@@ -15,6 +15,7 @@ from markovlogic.linking.comparisons import Comparison, compare, comparisons_of
 from markovlogic.linking.database import Database
 from markovlogic.linking.labels import DIFFERENT, SAME, Labels, pairs_inside, read_labels
 from markovlogic.linking.records import Records, read_records
+from markovlogic.linking.weight_errors import with_errors
 from markovlogic.linking.weights import Weights
 from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64
@@ -118,6 +119,8 @@ def compare_records(
         fold = np.random.default_rng(seed).integers(0, weights.FOLDS, records.n)[one]
         held_out = weights.held_out_scores(learned, level, known, fold)
         learned = weights.calibrated(weights.discriminate(learned, level, known), held_out, known)
+    else:
+        learned = with_errors(learned, patterns)
     score = learned.score(level)
     n_compared = len(one)
     code = one.astype(np.int64) * records.n + other

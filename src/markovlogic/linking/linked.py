@@ -81,10 +81,10 @@ class Linked:
 
     @property
     def weights(self) -> Any:
-        """What each level of agreement says: log-odds, and how often it is seen in either kind of pairs."""
+        """What each level of agreement says: log-odds, their standard errors, and shares in either kind of pairs."""
         import pyarrow as pa
 
-        names = ("column", "beside", "level", "weight", "share_of_same", "share_of_others")
+        names = ("column", "beside", "level", "weight", "stderr", "share_of_same", "share_of_others")
         return _table(names, weight_rows(self.compared.comparisons, self.compared.weights), pa)
 
     def summary(self) -> dict[str, Any]:

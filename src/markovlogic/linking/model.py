@@ -86,7 +86,7 @@ def rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
         "",
         *_meaning(compared, one_to_one=one_to_one),
         "",
-        "// log-odds that any two records are the same",
+        f"// log-odds that any two records are the same; standard error {weights.prior_stderr:.2g}",
         f"{show_weight(weights.prior)} Pair(x, y) ^ Same(x, y)",
         "// pairs inside groups of three or more depend on each other: evidence against them is limited, the prior raised",
         "1 * Context(x, y)  Same(x, y)",
@@ -96,9 +96,10 @@ def rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
         above = weights.parent[at]
         beside = f", beside {comparisons[above].name}" if above >= 0 else ""
         lines += ["", f"// {comparison.name}, a {comparison.column.kind}{beside}"]
-        for labels, row in zip(labels_of(comparisons, weights, at), weights.table[at], strict=True):
-            for label, weight in list(zip(labels, row, strict=True))[MISSING + 1 :]:
-                lines.append(f"{show_weight(float(weight))} {names[at]}(x, y, {show_constant(label)}) ^ Same(x, y)")
+        for labels, row, errors in zip(labels_of(comparisons, weights, at), weights.table[at], weights.stderr[at], strict=True):
+            for label, weight, error in list(zip(labels, row, errors, strict=True))[MISSING + 1 :]:
+                rule = f"{show_weight(float(weight))} {names[at]}(x, y, {show_constant(label)}) ^ Same(x, y)"
+                lines.append(f"{rule}  // standard error {error:.2g}")
     return "\n".join(lines) + "\n"
 
 
@@ -158,8 +159,8 @@ def _tables(compared: ComparedRecords, columns: dict[str, tuple[Bool, str, Any]]
     return made
 
 
-def weight_rows(comparisons: Sequence[Comparison], weights: Weights) -> list[tuple[str, str, str, float, float, float]]:
-    """(column, beside, level, weight, share among the same, share among others), for people and for tests."""
+def weight_rows(comparisons: Sequence[Comparison], weights: Weights) -> list[tuple[str, str, str, float, float, float, float]]:
+    """(column, beside, level, weight, its standard error, share among the same, share among others)."""
     rows = []
     for at, comparison in enumerate(comparisons):
         above = weights.parent[at]
@@ -168,7 +169,8 @@ def weight_rows(comparisons: Sequence[Comparison], weights: Weights) -> list[tup
             for level, label in enumerate(comparison.levels):
                 if level >= DIFFERS:
                     shares = (float(weights.same[at][group, level]), float(weights.different[at][group, level]))
-                    rows.append((comparison.name, beside, label, float(row[level]), *shares))
+                    error = float(weights.stderr[at][group, level])
+                    rows.append((comparison.name, beside, label, float(row[level]), error, *shares))
     return rows
 
 

@@ -65,6 +65,8 @@ class Weights:
     different: tuple[Float64, ...]
     matches: float  # pairs that are the same, as expected
     rounds: int
+    prior_stderr: float = np.nan
+    stderr: tuple[Float64, ...] = ()  # of `table`, as if pairs were independent
 
     def score(self, level: Int8) -> Float64:
         """Log-odds of each row of levels."""
@@ -302,8 +304,17 @@ def discriminate(start: Weights, level: Int8, known: Int8) -> Weights:
         return float(wrong + (off**2).sum() / (2 * STRENGTH**2)), slope
 
     x = minimize(loss, at_start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    tables = tuple(x[1 + f : 1 + f + table.size].reshape(table.shape) for f, table in zip(first, start.table, strict=True))
-    return replace(start, prior=float(x[0]), table=tables)
+    shows = np.zeros((len(level), len(x)))
+    shows[:, 0] = 1.0
+    np.put_along_axis(shows, 1 + place, 1.0, axis=1)
+    p = sigmoid(shows @ x)
+    covariance = np.linalg.inv(shows.T @ (shows * (p * (1 - p))[:, None]) + np.eye(len(x)) / STRENGTH**2)
+    error = np.where(np.r_[True, spoken], np.sqrt(np.diag(covariance)), 0.0)
+    tables, errors = (
+        tuple(made[1 + f : 1 + f + table.size].reshape(table.shape) for f, table in zip(first, start.table, strict=True))
+        for made in (x, error)
+    )
+    return replace(start, prior=float(x[0]), table=tables, prior_stderr=float(error[0]), stderr=errors)
 
 
 def held_out_scores(start: Weights, level: Int8, known: Int8, fold: Int64) -> Float64:
@@ -331,4 +342,10 @@ def calibrated(weights: Weights, score: Float64, known: Int8) -> Weights:
 
     factor, shift = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
     factor = float(np.clip(factor, 0.2, 2.0))
-    return replace(weights, prior=factor * weights.prior + float(shift), table=tuple(factor * table for table in weights.table))
+    return replace(
+        weights,
+        prior=factor * weights.prior + float(shift),
+        table=tuple(factor * table for table in weights.table),
+        prior_stderr=factor * weights.prior_stderr,
+        stderr=tuple(factor * error for error in weights.stderr),
+    )

@@ -100,7 +100,7 @@ def _errors(parts: Parts, joined: Float64, share: int) -> Float64:
 
 def _likely(log_odds: Float64) -> Float64:
     """How likely a pair is at most."""
-    return 1 / (1 + np.exp(-log_odds))
+    return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)), np.float64)
 
 
 def _far_odds(network: PartitionNetwork) -> Float64:
