@@ -153,6 +153,40 @@ def test_types(address: str) -> None:
     assert truth.truth.tolist() == [0]
 
 
+def test_an_open_connection_with_a_query(address: str) -> None:
+    """ADBC and DB-API connections, whose types are others than those of a plain address."""
+    import adbc_driver_postgresql.dbapi as dbapi
+
+    execute(address, "DROP TABLE IF EXISTS c", "CREATE TABLE c (u uuid, d date, n numeric, p numeric)")
+    execute(address, "INSERT INTO c VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '2020-02-01', 7, 0.25)")
+    model = mln.Model.parse(RULES)
+    with dbapi.connect(address) as connection:
+        smokes = (connection, "SELECT n, p AS probability FROM c")
+        found = model.evidence(Friends=(connection, "SELECT u, d FROM c"), Smokes=smokes)
+        assert "connection" not in found.sources[0] and "Connection" in found.sources[0]
+        with pytest.raises(mln.InputError, match="cannot be read"):
+            model.evidence(Friends=(connection, "SELECT nothing FROM c"))
+    assert set(found.domains["person"].names) == {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "2020-02-01", "7"}
+    assert found.facts["Smokes"].log_odds is not None
+
+
+def test_connections_of_other_databases() -> None:
+    import sqlite3
+
+    import duckdb
+
+    model = mln.Model.parse(RULES)
+    for connection in (sqlite3.connect(":memory:"), duckdb.connect()):
+        connection.execute("CREATE TABLE f (a TEXT, b INTEGER)")
+        connection.execute("INSERT INTO f VALUES ('x', 1), ('y', NULL)")
+        nobody = (connection, "SELECT a FROM f WHERE b = 9")
+        found = model.evidence(Friends=(connection, "SELECT a, b FROM f WHERE b = 1"), Smokes=nobody)
+        assert found.facts["Friends"].args.tolist() == [[0, 1]] and "Smokes" not in found.facts
+        with pytest.raises(mln.InputError, match="column b is empty"):
+            model.evidence(Friends=(connection, "SELECT a, b FROM f"))
+        connection.execute("DROP TABLE f")  # it is still open, and its owner's
+
+
 @pytest.mark.parametrize(
     ("requested", "says"),
     [

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.data.sources import without_passwords
-from markovlogic.data.table_facts import Table, first_line
+from markovlogic.data.table_facts import NUMBERS, Table, first_line
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.system.cancellation import check, current
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-NUMBERS = ("probability", "weight", "value")  # columns that hold numbers; all others hold constants, or a truth value
 
 
 def query_postgres(address: str, query: str, name: str) -> Table:

@@ -134,6 +134,8 @@ def source_name(source: Source) -> str:
     predicate, table = source
     if isinstance(table, (str, os.PathLike)):
         return without_passwords(os.fspath(table))
+    if isinstance(table, tuple):  # a connection with a query
+        table = table[0]
     return f"{predicate}={type(table).__module__.partition('.')[0]} {type(table).__name__}"
 
 

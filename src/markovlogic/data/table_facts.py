@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ def reader_of(table: Any, name: str) -> Any:
     if isinstance(table, pa.Table):
         return table.to_reader()
     try:
+        if is_query(table):
+            return _answered(*table)
         if isinstance(table, Mapping):
             return pa.table({str(column): pa.array(values) for column, values in table.items()}).to_reader()
         if type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns"):
@@ -90,9 +93,50 @@ def reader_of(table: Any, name: str) -> Any:
         Fault(
             f"not a table: {type(table).__module__}.{type(table).__qualname__}",
             Place(name),
-            hint="expected a pandas, Polars or Arrow table, a DuckDB relation, a dict of columns, or a file",
+            hint="expected a pandas, Polars or Arrow table, a DuckDB relation, a dict of columns, a file,"
+            " or a database connection with a query, (connection, 'SELECT …')",
         )
     )
+
+
+def is_query(table: Any) -> bool:
+    """Whether it is a connection of ADBC or of Python's DB-API with a query."""
+    return isinstance(table, tuple) and len(table) == 2 and hasattr(table[0], "cursor") and isinstance(table[1], str)
+
+
+def _answered(connection: Any, query: str) -> Any:
+    """The rows of a query; the connection is its owner's to commit and to close."""
+    import pyarrow as pa
+
+    with closing(connection.cursor()) as cursor:
+        ran = cursor.execute(query)
+        answer = ran if hasattr(ran, "description") else cursor  # DuckDB's gives itself, others nothing
+        names = [str(column[0]) for column in answer.description or ()]
+        if hasattr(answer, "fetch_arrow_table"):
+            return _plain(answer.fetch_arrow_table()).to_reader()
+        columns = list(zip(*answer.fetchall(), strict=True)) or [()] * len(names)
+        return pa.table([pa.array([_plain_value(value) for value in column]) for column in columns], names).to_reader()
+
+
+def _plain(table: Any) -> Any:
+    """Columns of types that only the driver knows, as they are stored; dates and uuids as text."""
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        kind, column = field.type, table.column(at)
+        if str(kind) == "extension<arrow.uuid>":
+            column = pa.chunked_array([pa.array([_plain_value(value) for value in column.to_pylist()], pa.string())])
+        elif isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind)
+        if pa.types.is_temporal(kind) or (pa.types.is_decimal(kind) and field.name not in NUMBERS):
+            column = column.cast(pa.string())
+        table = table.set_column(at, field.name, column)
+    return table
+
+
+def _plain_value(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def first_line(error: Exception) -> str:
@@ -102,6 +146,7 @@ def first_line(error: Exception) -> str:
 
 TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
 VALUE = "value"  # of predicates with numbers
+NUMBERS = (PROBABILITY, WEIGHT, VALUE)  # columns that hold numbers; all others hold constants, or a truth value
 SAYING = (TRUTH, PROBABILITY, WEIGHT)  # columns that are no arguments
 TRUTH_OF_WORD = {
     "true": TRUE,

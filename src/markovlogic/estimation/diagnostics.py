@@ -112,6 +112,18 @@ class Slices:
     early: Early | None = None  # what the chains did in burn-in
 
 
+def chains_together(parts: Sequence[Slices]) -> Slices:
+    """What is known of the same rows by the chains of several runs of one schedule."""
+    sums = [part.sums for part in parts if part.sums is not None]
+    early = [part.early for part in parts if part.early is not None]
+    return Slices(
+        np.concatenate([part.counts for part in parts], axis=2),
+        parts[0].lengths,
+        np.concatenate(sums, axis=2) if sums else None,
+        early[0]._replace(share=np.concatenate([own.share for own in early], axis=1)) if early else None,
+    )
+
+
 def blocks(n_rows: int, cells_a_row: int) -> Iterator[slice]:
     """Rows in blocks that keep temporary arrays small."""
     step = max(1, CELLS_AT_ONCE // max(cells_a_row, 1))

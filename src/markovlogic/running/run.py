@@ -99,9 +99,10 @@ def run(
     worlds: WorldsSink | None = None,
     observers: Sequence[Observer] = (),
     threads: int | None = None,
+    only: int | None = None,
     progress: Progress = SILENT,
 ) -> RunResult:
-    """Sample a network and estimate query atoms and events.
+    """Sample a network and estimate query atoms and events. only: one batch of the chains, when others run elsewhere.
 
     The result depends on task and schedule, and never on threads, speed, checkpoints or resumption; a time limit or an interrupt
     only cut it short. The time limit is that of the deadline that goes on (see `infer`), or counts from here; it counts the
@@ -132,6 +133,8 @@ def run(
         if n_threads == THREADS_A_BATCH * len(samplers):  # with fewer, each has a batch of its own to do
             samplers = _shared(samplers, pool)
         batches = _batches(task, schedule, recording, samplers, watching)
+        if only is not None:
+            batches = batches[only : only + 1]
         saving = None if store is None else Saving(store, _identity(task, schedule, recording, watching), recording)
         decided = task.network.decided(task.query_atoms)
         estimating = Estimating(batches, task.query_atoms, decided, task.estimator, pooling)
@@ -222,6 +225,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         kept=ending.kept,
         thin=schedule.thin,
         tallies=tuple(batch.tallies for batch in batches),
+        looks=tuple(batch.early for batch in batches if batch.early is not None),
         pooling=estimating.pooling,
         starts=tuple(word for batch in batches for word in batch.starts),
         began_true=None if distinct[0].units else np.sum([batch.began_true(task.query_atoms) for batch in batches], axis=0),
@@ -296,12 +300,17 @@ def _identity(
     }
 
 
+def number_of_batches(settings: Settings, chains: int) -> int:
+    """How many batches the chains of a run come in."""
+    return -(-chains // min(settings.chains_per_batch, CHAINS_PER_BATCH))
+
+
 def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
     """One sampler a batch; batches of the same size share one, since a sampler never changes.
 
     Sizes differ by one at most and depend on nothing but the number of chains and on how many a batch takes.
     """
-    n_batches = -(-chains // min(settings.chains_per_batch, CHAINS_PER_BATCH))
+    n_batches = number_of_batches(settings, chains)
     sizes = [chains // n_batches + (at < chains % n_batches) for at in range(n_batches)]
     made = {size: settings.build(network, size) for size in sorted(set(sizes), reverse=True)}
     return [made[size] for size in sizes]

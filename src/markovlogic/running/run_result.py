@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from markovlogic.estimation.concerns import Course, doubts_of, has_converged, run_concerns, still_remarks
 from markovlogic.estimation.diagnostics import Estimates, with_decided
+from markovlogic.estimation.early import EarlyLooks
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.estimation.orbit_estimates import batch_estimates, chosen_rows, orbit_estimates
 from markovlogic.estimation.orbit_pools import PoolObserver
@@ -45,6 +46,7 @@ class RunResult:
     kept: npt.NDArray[np.bool_] | None  # (chains, draws, query atoms) when draws were kept
     thin: int
     tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
+    looks: tuple[EarlyLooks, ...] = ()  # one a batch, at burn-in
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
     starts: tuple[str, ...] = ()  # how each chain started, by a word
     began_true: npt.NDArray[np.int64] | None = None  # (n_query_atoms,) chains in which the atom was true at the start

@@ -10,8 +10,8 @@ import numpy as np
 
 from markovlogic.data.evidence import TRUE
 from markovlogic.errors import InputError
+from markovlogic.scale_out.answers import ATOM
 from markovlogic.scale_out.components import bundles_of, stars
-from markovlogic.scale_out.executor import ATOM
 from markovlogic.scale_out.stages import Prepared
 
 SCHEMA = "node bigint, cluster bigint"

@@ -6,7 +6,6 @@ Nothing here depends on what else is in the bundle: the way to solve a component
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -19,20 +18,21 @@ from markovlogic.grounding.definitions import Nodes, relation_of_cubes
 from markovlogic.grounding.relations import MISSING
 from markovlogic.grounding.rows import from_columns
 from markovlogic.problem import ExclusiveGroups
+from markovlogic.scale_out.answers import ATOM, COMPONENT, EVENT, STORED, Answers
 from markovlogic.scale_out.clauses import DEFINED, GROUP_ROW, SOFT_ROW
+from markovlogic.scale_out.large import LargeComponent, aside, n_batches, schedule_of, store
 from markovlogic.system.arrays import Bool, Int32, Int64, offsets
 
 if TYPE_CHECKING:
     from markovlogic.methods.base import MethodSettings
     from markovlogic.methods.exact.planning import ExactShare
     from markovlogic.methods.exact.planning import Method as ExactAlgorithm
+    from markovlogic.methods.sampler_method import SamplingMethod
     from markovlogic.networks.components import Components, Part
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.running.run_result import RunResult
     from markovlogic.running.sampling import Sampling
 
-SCHEMA = "kind int, atom bigint, probability double, stderr double, rhat double, ess double, word string"
-ATOM, COMPONENT, CONCERN, EVENT = 0, 1, 2, 3  # kinds of rows
 EXACT_ENTRIES = 2.0**22  # of the tables of a component that is solved exactly where nothing else is requested
 EXACT_EFFORT = 300_000.0  # steps that planning for one shape of component may take
 EXACT: dict[str, ExactAlgorithm] = {"auto": "exact", "exact": "exact", "enumerate": "enumerate", "eliminate": "eliminate"}
@@ -60,19 +60,20 @@ class Executor:
     method: str  # auto, or a method on ground networks
     settings: MethodSettings | None  # of it, where the user gave them
     events: tuple[tuple[int, tuple[tuple[int, ...], ...]], ...]  # number of a formula, its cubes as 64-bit literals
-    task: Task = Task.MARGINALS
+    task: Task
+    folder: str  # which all executors share
+    large: int  # atoms and clauses of a component whose chains tasks share out
 
     def __call__(self, table: Any) -> Any:
-        """Rows of a bundle to rows of answers, in a thread of its own: engines call from threads that Python did not start."""
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(self._solve, table).result()
+        """Rows of a bundle to rows of answers."""
+        return aside(self._solve, table)
 
     def _solve(self, table: Any) -> Any:
         import os
 
         os.environ.setdefault("NUMBA_NUM_THREADS", "1")
         bundle = _Bundle(self, table)
-        made = _Answers(bundle.atoms)
+        made = Answers()
         network = bundle.network
         if network.n_atoms:
             _solve_network(self, bundle, network, made)
@@ -189,37 +190,7 @@ class _Bundle:
 _FALSE = 2**31 - 3  # the positive literal of what is false; odd, and no atom's
 
 
-class _Answers:
-    """Rows of answers, gathered."""
-
-    def __init__(self, atoms: Int64) -> None:
-        self.atoms = atoms
-        self._parts: list[dict[str, Any]] = []
-
-    def add(self, kind: int, atom: Any, word: str, **columns: Any) -> None:
-        """Some rows of one kind; undefined numbers are null."""
-        atom = np.asarray(atom, np.int64)
-        made: dict[str, Any] = {"kind": np.full(len(atom), kind, np.int32), "atom": atom}
-        for name in ("probability", "stderr", "rhat", "ess"):
-            value = columns.get(name)
-            made[name] = np.full(len(atom), np.nan) if value is None else np.asarray(value, np.float64)
-        made["word"] = [word] * len(atom)
-        self._parts.append(made)
-
-    def table(self) -> Any:
-        """All rows as Arrow."""
-        import pyarrow as pa
-
-        columns: dict[str, Any] = {}
-        types = {"kind": pa.int32(), "atom": pa.int64(), "word": pa.string()}
-        for name in ("kind", "atom", "probability", "stderr", "rhat", "ess", "word"):
-            of = types.get(name, pa.float64())
-            parts = [pa.array(part[name], of, from_pandas=True) for part in self._parts]
-            columns[name] = pa.chunked_array(parts, of)
-        return pa.table(columns)
-
-
-def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made: _Answers) -> None:
+def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made: Answers) -> None:
     from markovlogic.methods.exact.planning import plan_each
     from markovlogic.methods.exact.solve import solve
     from markovlogic.networks.components import components, split
@@ -274,14 +245,12 @@ def _plan(
     parts: Components,
     exact: ExactShare | None,
     is_exact: Bool,
-    made: _Answers,
+    made: Answers,
 ) -> None:
     """Atoms and predicted seconds (in place of a standard error) by method."""
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.methods.forecast import Scale
     from markovlogic.methods.rates import Use
-    from markovlogic.methods.sampler_method import SamplingMethod
-    from markovlogic.methods.table import method_named
     from markovlogic.networks.components import split
 
     size = np.diff(parts.start)
@@ -292,8 +261,7 @@ def _plan(
     rest = np.flatnonzero(~is_exact)
     for part in split(network, parts, rest.tolist()):
         name = _sampler_of(work, part.network)
-        method = method_named(name)
-        assert isinstance(method, SamplingMethod)
+        method = sampling_method(name)
         own = part.network
         scale = Scale(own.n_atoms, own.n_all, own.n_clauses, own.n_literals, own.nbytes, predicted=False)
         schedule = work.sampling.schedule(method.chains)
@@ -301,7 +269,7 @@ def _plan(
         made.add(COMPONENT, atoms[part.atom[:1]], f"{name}, {method.promise}", ess=[own.n_atoms], stderr=[seconds])
 
 
-def _maximize(work: Executor, atoms: Int64, network: GroundNetwork, parts: Components, is_exact: Bool, made: _Answers) -> None:
+def _maximize(work: Executor, atoms: Int64, network: GroundNetwork, parts: Components, is_exact: Bool, made: Answers) -> None:
     """Best worlds; what is not proved has a gap, in place of a standard error."""
     from markovlogic.map_inference.settings import SearchSettings, map_method_named
     from markovlogic.map_inference.solve import Work, maximize_network
@@ -329,6 +297,16 @@ def seed_of(seed: int, code: int) -> int:
     return int(np.random.SeedSequence([seed, code]).generate_state(1, np.uint32)[0])
 
 
+def sampling_method(name: str) -> SamplingMethod:
+    """A method that draws worlds."""
+    from markovlogic.methods.sampler_method import SamplingMethod
+    from markovlogic.methods.table import method_named
+
+    method = method_named(name)
+    assert isinstance(method, SamplingMethod)
+    return method
+
+
 def _sampler_of(work: Executor, network: GroundNetwork) -> str:
     """The method that samples a component."""
     from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
@@ -353,61 +331,56 @@ def _events(work: Executor, atoms: Int64, parts: Components) -> list[tuple[int, 
     return found
 
 
-def _sample(work: Executor, atoms: Int64, part: Part, events: list[tuple[int, list[Int32]]], made: _Answers) -> None:
+def _sample(work: Executor, atoms: Int64, part: Part, events: list[tuple[int, list[Int32]]], made: Answers) -> None:
     """Chains over one component, with a seed that follows from the run's and from the component's smallest atom."""
     from markovlogic.estimation.estimator import resolved
-    from markovlogic.methods.sampler_method import SamplingMethod
     from markovlogic.methods.sampling.base import Settings
-    from markovlogic.methods.table import method_named
     from markovlogic.running.run import Task as ChainTask
     from markovlogic.running.run import run
 
     network, own = part.network, atoms[part.atom[: part.network.n_atoms]]
     name = _sampler_of(work, network)
 
-    def sampled(name: str, *, may_give_up: bool) -> RunResult:
-        method = method_named(name)
-        assert isinstance(method, SamplingMethod)
+    def task_of(name: str, method: SamplingMethod, cells: int) -> ChainTask:
         given = work.settings if work.method == name else None
         settings = given if isinstance(given, Settings) else method.plain_settings()
-        schedule = replace(work.sampling.schedule(method.chains), stream=str(int(own[0])), gives_up=may_give_up)
-        cells = network.n_atoms * schedule.chains
         conditional = settings.has_conditionals
         estimator = resolved(work.sampling.estimator, has_conditionals=conditional, cells=cells, has_pools=False)
         local = [[_within(cube, part) for cube in cubes] for _, cubes in events]
-        task = ChainTask(settings, network, np.arange(network.n_atoms, dtype=np.int32), local, estimator)
-        return run(task, schedule, threads=1)
+        return ChainTask(settings, network, np.arange(network.n_atoms, dtype=np.int32), local, estimator)
 
+    def sampled(name: str, *, may_give_up: bool) -> RunResult:
+        method = sampling_method(name)
+        schedule = replace(work.sampling.schedule(method.chains), stream=str(int(own[0])), gives_up=may_give_up)
+        return run(task_of(name, method, network.n_atoms * schedule.chains), schedule, threads=1)
+
+    numbers = tuple(number for number, _ in events)
+    if network.n_atoms + network.n_clauses >= work.large:
+        method = sampling_method(name)
+        schedule = replace(schedule_of(work.sampling, method.chains), stream=str(int(own[0])))
+        stored = LargeComponent(task_of(name, method, network.n_atoms * schedule.chains), schedule, name, own, numbers)
+        path = f"{work.folder}/component_{own[0]}"
+        store(path, stored)
+        made.add(STORED, own[:1], path, ess=[n_batches(stored)], stderr=[stored.n_ranges])
+        return
     found = sampled(name, may_give_up=work.method == "auto" and name == "gibbs")
     if found.stopped == "disagreement":
         name = "tempered"
         found = sampled(name, may_give_up=False)
     values = found.atoms
-    made.add(ATOM, own, "", probability=values.mean, stderr=values.stderr, rhat=values.rhat, ess=values.ess)
+    made.atoms(own, values)
     worst = values.rhat[np.isfinite(values.rhat)]
-    first = own[:1]
-    made.add(
-        COMPONENT,
-        first,
+    made.component(
+        own[:1],
         f"{name}, {found.guarantee.value}",
-        probability=[float(found.converged)],
-        rhat=[worst.max() if len(worst) else math.nan],
-        ess=[network.n_atoms],
+        converged=found.converged,
+        rhat=worst.max() if len(worst) else math.nan,
+        atoms=network.n_atoms,
     )
-    for text in found.concerns(lambda row: f"atom({own[row]})", lambda row: f"formula({events[row][0]})")[:CONCERNS_SHOWN]:
-        made.add(CONCERN, first, text)
-    for at, (number, cubes) in enumerate(events):
-        del cubes
-        one = found.events
-        made.add(
-            EVENT,
-            [number],
-            "",
-            probability=one.mean[at : at + 1],
-            stderr=one.stderr[at : at + 1],
-            rhat=one.rhat[at : at + 1],
-            ess=one.ess[at : at + 1],
-        )
+    concerns = found.concerns(lambda row: f"atom({own[row]})", lambda row: f"formula({numbers[row]})")
+    made.concerns(own[:1], concerns[:CONCERNS_SHOWN])
+    if events:
+        made.events(numbers, found.events)
 
 
 def _within(cube: Int32, part: Part) -> Int32:

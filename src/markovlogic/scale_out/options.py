@@ -8,6 +8,7 @@ from markovlogic.methods.base import MethodSettings
 from markovlogic.problem.prepare import Assumptions
 from markovlogic.running.sampling import Sampling
 from markovlogic.scale_out.executor import Task
+from markovlogic.scale_out.large import LARGE
 
 BUNDLE = 20_000  # rows that an executor solves at once, about
 
@@ -22,6 +23,7 @@ class EngineOptions:
     include_evidence: bool = False
     top: int | None = None
     bundle: int = BUNDLE
+    large: int = LARGE
     task: Task = Task.MARGINALS
 
     @property

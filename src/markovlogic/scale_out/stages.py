@@ -21,11 +21,14 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.problem.values import QueryItem, WantedAtoms, WantedFormula
 from markovlogic.results.queries import QueryEvent
+from markovlogic.scale_out.answers import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, STORED
 from markovlogic.scale_out.clauses import SOFT_ROW, Grounded, ground_stored
 from markovlogic.scale_out.components import Bundled, bundled
-from markovlogic.scale_out.executor import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, Executor, Task
+from markovlogic.scale_out.executor import CONCERNS_SHOWN as CONCERNS_OF_ONE
+from markovlogic.scale_out.executor import Executor, Task
 from markovlogic.scale_out.facts import read_facts
 from markovlogic.scale_out.hard_rules import decide_stored
+from markovlogic.scale_out.large import COUNTED, CountChains, MergeChains
 from markovlogic.scale_out.options import EngineOptions
 from markovlogic.scale_out.statuses import StoredProblem, pose_stored
 from markovlogic.scale_out.stored import text
@@ -186,15 +189,34 @@ def solve_stored(prepared: Prepared, options: EngineOptions, progress: Progress 
         None if isinstance(options.method, str) else options.method,
         tuple(events),
         options.task,
+        engine.folder,
+        options.large,
     )
     with prepared.watch("sample"):
         progress.stage("solve components")
         engine.apply("answers", f"SELECT * FROM {prepared.bundled.table}", "bundle", work, SCHEMA)
+        stored = engine.rows(f"SELECT word, ess, stderr FROM answers WHERE kind = {STORED} ORDER BY atom")
+        if stored:
+            progress.stage("sample large components")
+            _share_out(engine, [(str(path), int(batches), int(ranges)) for path, batches, ranges in stored])
     if options.task is not Task.PLAN:
         with prepared.watch("name"):
             progress.stage("name")
             engine.run("result", _named(prepared, options))
     return _summary(prepared, options)
+
+
+def _share_out(engine: Engine, stored: list[tuple[str, int, int]]) -> None:
+    """Sample stored components by batches of chains, a task each, and add what they give to the answers."""
+    import pyarrow as pa
+
+    for table, at in (("batches_of_chains", 1), ("ranges_of_atoms", 2)):
+        rows = [(own[0], part) for own in stored for part in range(int(own[at]))]
+        columns = {"piece": pa.array(range(len(rows)), pa.int32()), "path": [row[0] for row in rows]}
+        engine.put(table, pa.table({**columns, "part": pa.array([row[1] for row in rows], pa.int32())}))
+    engine.apply("counted", "SELECT * FROM batches_of_chains", "piece", CountChains(), COUNTED)
+    engine.apply("merged", "SELECT * FROM ranges_of_atoms", "piece", MergeChains(CONCERNS_OF_ONE), SCHEMA)
+    engine.run("answers", f"SELECT * FROM answers WHERE kind <> {STORED} UNION ALL SELECT * FROM merged")
 
 
 def _named(prepared: Prepared, options: EngineOptions) -> str:

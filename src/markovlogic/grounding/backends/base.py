@@ -91,6 +91,11 @@ class Engine(ABC):
 
     # ---- whole tables that never come to this process
 
+    @property
+    @abstractmethod
+    def folder(self) -> str:
+        """Where work may write files that other work reads."""
+
     @abstractmethod
     def read(self, table: str, source: Any) -> None:
         """Name files (a path or a pattern), a table, a query after `sql:`, or a frame of the database."""

@@ -44,14 +44,19 @@ class DuckDB(Engine):
         self._at_end = ExitStack()
 
     @cached_property
-    def _connection(self) -> Any:
-        import duckdb
-
+    def folder(self) -> str:
+        """What it spills, and files of work; removed in the end."""
         folder = TemporaryFolder(FOLDERS)
-        self._settings["temp_directory"] = str(folder.path)
         atexit.register(folder.close)  # for a run that nobody waits for any longer
         self._at_end.callback(atexit.unregister, folder.close)
         self._at_end.callback(folder.close)
+        return str(folder.path)
+
+    @cached_property
+    def _connection(self) -> Any:
+        import duckdb
+
+        self._settings["temp_directory"] = self.folder
         connection = duckdb.connect(":memory:", config=self._settings)
         self._at_end.callback(connection.close)
         connection.execute("SET enable_progress_bar = false")  # it would stand among the results on standard output

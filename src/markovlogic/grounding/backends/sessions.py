@@ -19,6 +19,7 @@ from markovlogic.grounding.backends.spark import Spark
 
 SAIL = "sail"
 START_SECONDS = 30.0
+PIECES_A_CORE = 2  # that shuffles have in a session that is started here; Spark's own 200 take minutes for tiny data
 INSTALL = "pip install 'markovlogic[spark]' for Spark with Java, 'markovlogic[sail]' for Sail without"
 
 
@@ -56,7 +57,9 @@ def _session(remote: str, partitions: int | None) -> Iterator[Any]:
     except ImportError:
         raise InputError("--engine spark needs pyspark", hint=INSTALL) from None
     if remote == SAIL:
-        with _sail(partitions) as address, _connected(SparkSession, address) as session:
+        pieces = partitions or PIECES_A_CORE * (os.cpu_count() or 1)
+        with _sail(pieces) as address, _connected(SparkSession, address) as session:
+            session.conf.set("spark.sql.shuffle.partitions", str(pieces))
             yield session
     elif remote:
         if not remote.startswith(("sc://", "local")):
@@ -88,8 +91,8 @@ def _local(builder: Any, partitions: int | None) -> Any:
         hint = "install Java 17, set SPARK_REMOTE=sc://host:port, or try it with --spark-remote sail"
         raise InputError("--engine spark found no session and no Java to start one", hint=hint)
     made = builder.builder.appName("markovlogic")
-    if partitions is not None:
-        made = made.config("spark.sql.shuffle.partitions", partitions)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else it is for spark-submit to say
+        made = made.config("spark.sql.shuffle.partitions", partitions or PIECES_A_CORE * (os.cpu_count() or 1))
     try:
         return made.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     except Exception as error:
@@ -99,7 +102,7 @@ def _local(builder: Any, partitions: int | None) -> Any:
 
 
 @contextmanager
-def _sail(partitions: int | None) -> Iterator[str]:
+def _sail(partitions: int) -> Iterator[str]:
     """A Sail server in a process of its own, for as long as the block lasts."""
     program = Path(sys.executable).parent / "sail"
     if not program.exists():
@@ -110,8 +113,7 @@ def _sail(partitions: int | None) -> Iterator[str]:
     # Python inside the server's process finds what this one finds
     path = os.pathsep.join([*(entry for entry in sys.path if entry), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = {**os.environ, "PYTHONPATH": path, "RUST_LOG": "error", "NUMBA_NUM_THREADS": "1"}
-    if partitions is not None:
-        env["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(partitions)
+    env["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(partitions)
     server = subprocess.Popen(
         [program, "spark", "server", "--ip", "127.0.0.1", "--port", str(port)],
         env=env,

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ class Spark(Engine):
         super().__init__()
         self._session, self._folder = session, folder.rstrip("/")
         self._n_tables = 0
+
+    @property
+    def folder(self) -> str:
+        """Where its tables are."""
+        return self._folder
 
     def close(self) -> None:
         """Remove what was written; the session is its owner's to end."""
@@ -148,9 +154,16 @@ class Spark(Engine):
         """Group by group, wherever the engine runs Python."""
         path = self._path(table)
         with translate_spark_errors():
-            frame = self._session.sql(sql)
+            # by a number of partitions that is given: those of a plain shuffle are merged where rows are few, whatever the work
+            frame = self._session.sql(sql).repartition(self._partitions, by)
             frame.groupBy(by).applyInArrow(_passing_on(work), schema).write.mode("overwrite").parquet(path)
         self._name(table, path, schema)
+
+    @cached_property
+    def _partitions(self) -> int:
+        """How many pieces work is divided into."""
+        with translate_spark_errors():
+            return int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
 
     def write(self, sql: str, path: str) -> None:
         """Write the rows of a query as Parquet files into a folder that does not exist yet."""

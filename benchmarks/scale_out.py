@@ -1,0 +1,163 @@
+"""Seconds and memory of runs on an engine, by stage and process: python -m benchmarks.scale_out sail objects 100000.
+
+Objects are linked inside of communities of 3 to 17; records are candidates inside of blocks of 2 to 7, which scores compare. The
+engine's processes are those that the run starts: with Sail its server, with Spark Java and its Python workers. `--heap 1g` bounds
+that of Java. Memory is what a process had at most, seen ten times a second; CPU seconds are those of all processes together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+OBJECTS = """Has(thing, word)
+Link(thing, thing)
+Spam(thing)
+-1.2 Spam(x)
+0.9 Has(x, W0) ^ Spam(x)
+0.5 Has(x, W1) ^ Spam(x)
+-0.7 Has(x, W2) ^ Spam(x)
+0.3 Link(x, y) ^ Spam(x) => Spam(y)
+"""
+RECORDS = """Cand(record, record)
+Near(record, record)
+Same(record, record)
+Same(x, x).
+Same(x, y) => Same(y, x).
+Same(x, y) ^ Same(y, z) => Same(x, z).
+!Cand(x, y) => x = y v !Same(x, y).
+-0.5 Same(x, y)
+2.5 Near(x, y) => Same(x, y)
+"""
+TICK = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def named(letter: str, number: np.ndarray) -> pa.Array:
+    """Names of constants."""
+    return pa.array(np.char.add(letter, number.astype(str)))
+
+
+def write_objects(n: int, folder: Path, rng: np.random.Generator) -> list[str]:
+    """Objects, words and links; gives the sources."""
+    community = np.repeat(np.arange(n), rng.integers(3, 18, n))[:n]
+    first = np.searchsorted(community, community)
+    at = np.arange(n)
+    links = [np.stack([at, first + rng.integers(0, np.maximum(at - first, 1))], axis=1) for _ in range(2)]
+    pairs = np.unique(np.concatenate(links), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    pq.write_table(pa.table({"a": named("T", pairs[:, 0]), "b": named("T", pairs[:, 1])}), folder / "link.parquet")
+    has = np.stack([np.tile(at, 2), rng.integers(0, 3, 2 * n)], axis=1)
+    pq.write_table(pa.table({"a": named("T", has[:, 0]), "b": named("W", has[:, 1])}), folder / "has.parquet")
+    known = np.sort(rng.choice(n, n // 10, replace=False))
+    truth = rng.random(len(known)) < 0.4
+    pq.write_table(pa.table({"a": named("T", known), "truth": truth}), folder / "spam.parquet")
+    return ["Link=link", "Has=has", "Spam=spam"]
+
+
+def write_records(n: int, folder: Path, rng: np.random.Generator) -> list[str]:
+    """Candidate pairs and those that are alike; gives the sources."""
+    block = np.repeat(np.arange(n), rng.integers(2, 8, n))[:n]
+    pairs = []
+    for step in range(1, 8):
+        one = np.flatnonzero(block[:-step] == block[step:])
+        pairs += [np.stack([one, one + step], axis=1), np.stack([one + step, one], axis=1)]
+    both = np.concatenate(pairs)
+    pq.write_table(pa.table({"a": named("R", both[:, 0]), "b": named("R", both[:, 1])}), folder / "cand.parquet")
+    near = both[rng.random(len(both)) < 0.4]
+    pq.write_table(pa.table({"a": named("R", near[:, 0]), "b": named("R", near[:, 1])}), folder / "near.parquet")
+    return ["Cand=cand", "Near=near"]
+
+
+PROBLEMS = {"objects": (OBJECTS, write_objects, "Spam"), "records": (RECORDS, write_records, "Same")}
+
+
+def seen(processes: dict[int, dict[str, float | str]], root: int) -> None:
+    """Memory and CPU seconds of a process and all below it, kept at their highest."""
+    parent: dict[int, tuple[int, str, float]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text()
+                memory = int((entry / "statm").read_text().split()[1]) * PAGE / 1e6
+            except OSError:
+                continue
+            name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
+            cpu = (int(rest[11]) + int(rest[12])) / TICK
+            parent[int(entry.name)] = (int(rest[1]), name, cpu)
+            known = processes.get(int(entry.name))
+            if known is not None:
+                known["memory"] = max(float(known["memory"]), memory)
+                known["cpu"] = cpu
+    below = {root}
+    while more := {pid for pid, (above, _, _) in parent.items() if above in below} - below:
+        below |= more
+    for pid in below - processes.keys():
+        if pid in parent:
+            processes[pid] = {"name": parent[pid][1], "memory": 0.0, "cpu": parent[pid][2]}
+
+
+def main() -> None:
+    """One run, as a line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engine", choices=["local", "sail", "spark"])
+    parser.add_argument("problem", choices=[*PROBLEMS])
+    parser.add_argument("size", type=int)
+    parser.add_argument("--heap", default="4g")
+    parser.add_argument("--python", default=sys.executable, help="of the environment with Spark")
+    given = parser.parse_args()
+    rules, write, query = PROBLEMS[given.problem]
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        (folder / "rules.mln").write_text(rules)
+        sources = write(given.size, folder, np.random.default_rng(1))
+        chosen = ["--engine", "local"] if given.engine == "local" else ["--engine", "spark"]
+        chosen += ["--spark-remote", "sail"] if given.engine == "sail" else []
+        out = folder / ("out.csv" if given.engine == "local" else "out.parquet")
+        command = [given.python, "-m", "markovlogic.cli.main", "infer", str(folder / "rules.mln"), "-q", query, *chosen]
+        for source in sources:
+            name, _, file = source.partition("=")
+            path = folder / f"{file}.parquet"
+            command += ["-e", f"{name}=sql:SELECT * FROM '{path}'" if given.engine == "local" else f"{name}={path}"]
+        command += ["-o", str(out), "--stats", str(folder / "stats.json"), "--quiet"]
+        env = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"--master local[2] --driver-memory {given.heap} pyspark-shell"}
+        begin = time.monotonic()
+        run = subprocess.Popen(command, env=env)
+        processes: dict[int, dict[str, float | str]] = {}
+        while run.poll() is None:
+            seen(processes, run.pid)
+            time.sleep(0.1)
+        stats = json.loads((folder / "stats.json").read_text()) if (folder / "stats.json").exists() else {}
+        workers = [own for pid, own in processes.items() if pid != run.pid]
+        largest: dict[str, float] = {}
+        for own in workers:
+            largest[str(own["name"])] = max(largest.get(str(own["name"]), 0.0), float(own["memory"]))
+        found = {
+            "engine": given.engine,
+            "problem": given.problem,
+            "size": given.size,
+            "exit": run.returncode,
+            "wall": round(time.monotonic() - begin, 1),
+            "cpu": round(sum(float(own["cpu"]) for own in processes.values()), 1),
+            "driver_mb": round(float(processes[run.pid]["memory"])),
+            "others_mb": {name: round(value) for name, value in largest.items()},
+            "seconds": {name: round(value, 1) for name, value in stats.get("seconds", {}).items()},
+            "atoms": stats.get("atoms"),
+            "clauses": stats.get("clauses"),
+            "methods": stats.get("methods"),
+        }
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
