@@ -19,16 +19,42 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import markovlogic as mln
+from markovlogic.api.scaled import OnEngine, maximize_on
 from markovlogic.errors import InputError, ResourceError, UnsupportedError
+from markovlogic.methods.base import Offer
+from markovlogic.methods.exact import planning
+from markovlogic.methods.exact_method import ExactMethod
+from markovlogic.methods.lifted_method import LiftedMethod
+from markovlogic.methods.partition import block_sums, exact
 from tools.random_models import Case, Features, Judged, Maker, shown
 
-EXACT = ("enumerate", "eliminate", "lifted")
+EXACT = ("enumerate", "eliminate", "lifted", "auto")
 MAP = ("auto", "auto", "ilp", "maxwalksat")
-SAMPLERS = ("gibbs", "counting", "mcsat", "blocked", "tempered", "orbital", "lifted-mh", "lifted-blocked", "partition")
+SAMPLERS: dict[str, Callable[[random.Random], Any]] = {
+    "gibbs": lambda rng: mln.Gibbs(scan=rng.choice(("systematic", "random"))),
+    "counting": lambda rng: "gibbs",
+    "mcsat": lambda rng: mln.MCSAT(
+        large=rng.choice(("auto", "sweep", "samplesat")), exact_atoms=rng.choice((0, 3, 12)), alternate=rng.random() < 0.7
+    ),
+    "blocked": lambda rng: mln.Blocked(width=rng.choice((1, 4))),
+    "tempered": lambda rng: mln.Tempered(rungs=rng.choice((4, 16)), reweight=rng.random() < 0.3),
+    "orbital": lambda rng: "orbital",
+    "lifted-mh": lambda rng: mln.LiftedMH(
+        source=rng.choice(("unary", "colours", "twins", "kmeans")),
+        propose=rng.choice(("exchange", "counts", "independent")),
+    ),
+    "lifted-mh by groups": lambda rng: mln.LiftedMH(
+        propose="group", fields=rng.random() < 0.5, low_rank=rng.choice((None, 1)), signed=rng.random() < 0.7
+    ),
+    "lifted-blocked": lambda rng: mln.LiftedBlocked(alpha=rng.choice((None, 10.0, 1e6)), beta=rng.choice((None, 1e6))),
+    "partition": lambda rng: "partition",
+}
+ON_ENGINE = ("auto", "auto", "exact", "gibbs", "blocked", "mcsat", "tempered")
 GROUPS = ("twins", "twins", "twins", "bmf", "kmeans", "dpmeans")
 TOLERANCE = 1e-7
 WIDEST_Z = 6.5
@@ -66,7 +92,8 @@ class Attack:
             yield f"{label}: {type(error).__name__}: {error}"
             return
         if not self.judged.exists:
-            doubted = hasattr(result, "concerns") and result.concerns()  # propagation that proves no conflict says so
+            concerns = getattr(result, "concerns", ())  # propagation that proves no conflict says so
+            doubted = concerns() if callable(concerns) else concerns
             if hasattr(result, "guarantee") and not doubted:  # a report has none
                 yield f"{label}: answers though no world exists: {result.guarantee}"
             return
@@ -86,11 +113,35 @@ class Attack:
 
     def sampled(self) -> Iterator[str]:
         """One sampler."""
-        method = self.rng.choice(SAMPLERS)
-        options: dict[str, Any] = {"method": method, "chains": self.rng.choice((16, 16, 64)), "draws": 400, "seed": self.seed}
+        method = self.rng.choice(list(SAMPLERS))
+        options = self.drawing | {"method": SAMPLERS[method](self.rng)}
         if method == "counting":
-            options |= {"method": "gibbs", "network": "counting"}
-        yield from self.check(method, partial(self.infer, **options), self.estimates)
+            options["network"] = "counting"
+        yield from self.check(f"{options['method']}", partial(self.infer, **options), self.estimates)
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """Options of a run that draws."""
+        return {"chains": self.rng.choice((16, 16, 64)), "draws": 400, "seed": self.seed}
+
+    def mixed(self) -> Iterator[str]:
+        """Some components exactly and the others by chains, as where only some are cheap."""
+        plan_share = planning.plan_share
+
+        def share(network: Any, parts: Any, may: Any, **limits: Any) -> Any:
+            return plan_share(network, parts, may & (np.random.default_rng(self.seed).random(len(may)) < 0.5), **limits)
+
+        refuses = patch.object(ExactMethod, "offer", lambda *given: Offer(False, ""))
+        with refuses, patch.object(LiftedMethod, "offer", lambda *given: None), patch.object(planning, "plan_share", share):
+            yield from self.check("auto", partial(self.infer, **self.drawing), self.estimates_or_exact)
+
+    def on_engine(self) -> Iterator[str]:
+        """Component by component on DuckDB: probabilities and the most probable world."""
+        method = self.rng.choice(ON_ENGINE)
+        options = {"engine": "local", "method": method} | (self.drawing if method not in ("auto", "exact") else {})
+        yield from self.check(f"{method} on an engine", partial(self.infer, **options), self.estimates_or_exact)
+        run = partial(maximize_on, OnEngine("local"), self.model, self.evidence, self.case.query)
+        yield from self.check("map on an engine", run, self.stored_world)
 
     def compressed(self) -> Iterator[str]:
         """One compression; few claim to be exact."""
@@ -112,12 +163,18 @@ class Attack:
     def equivalences(self) -> Iterator[str]:
         """An equivalence relation: exact methods, partitions and the most probable world."""
         drawn = self.rng.random()
-        if drawn < 0.4:
-            method = self.rng.choice((*EXACT, "auto"))
-            yield from self.check(method, partial(self.infer, method=method), self.estimates)
-        elif drawn < 0.7:
+        if drawn < 0.2:
+            method = self.rng.choice(EXACT)
+            yield from self.check(method, partial(self.infer, method=method), self.estimates_or_exact)
+        elif drawn < 0.5:
+            most, by_blocks = self.rng.choice((0, exact.MOST_NODES)), self.rng.choice((0, block_sums.MOST_NODES))
             options: dict[str, Any] = {"method": "partition", "draws": 400, "seed": self.seed}
-            yield from self.check("partition", partial(self.infer, **options), self.estimates)
+            with patch.object(exact, "MOST_NODES", most), patch.object(block_sums, "MOST_NODES", by_blocks):
+                label, run = f"parts of up to {most} and {by_blocks}", partial(self.infer, **options)
+                yield from self.check(label, run, self.estimates_or_exact)
+                if self.case.query == ["Same"]:  # other queries may close what has evidence
+                    run = partial(mln.cluster, self.model, self.evidence, "Same", draws=400, seed=self.seed)
+                    yield from self.check(f"clusters, {label}", run, self.pairs)
         else:
             yield from self.maximum()
 
@@ -203,6 +260,17 @@ class Attack:
                 return f"{name} is {probability}, got {row['probability']} with an error of {row['stderr']}"
         return ""
 
+    def pairs(self, result: Any) -> str:
+        """Pairs of constants within their errors, unless the result has concerns."""
+        if result.guarantee != "exact" or result.concerns:
+            return ""
+        for row in result.pairs_table().to_pylist():
+            one, other = row["first"], row["second"]
+            probability = self.judged.probability(("atom", "Same", (one, other)))
+            if not abs(row["probability"] - probability) <= WIDEST_Z * row["stderr"] + 1e-6:
+                return f"Same({one},{other}) is {probability}, got {row['probability']} with an error of {row['stderr']}"
+        return ""
+
     def beliefs(self, result: Any) -> str:
         """Exact where a remark says so."""
         if result.concerns() or not any("has no loops" in remark for remark in result.remarks):
@@ -220,15 +288,25 @@ class Attack:
             return f"log weight is {best}, got {result.log_weight}"
         if result.bound < best - TOLERANCE:
             return f"log weight is {best}, bound {result.bound}"
-        agrees = self.judged.possible.copy()
-        true = set(result)
-        for atom in self.judged.open:
-            if any(item in (atom[0], shown(atom)) for item in self.case.query):
-                agrees &= self.judged.truth[atom] == (shown(atom) in true)
-        weight = max(self.judged.weight[agrees], default=-math.inf)
+        weight = self.weight_of(set(result))
         if weight < result.log_weight - TOLERANCE:
             return f"the written world weighs {weight}, not {result.log_weight}"
         return ""
+
+    def stored_world(self, result: Any) -> str:
+        """The weight of the world that an engine wrote, and how much more another may weigh."""
+        weight, gap = self.weight_of(set(result.atoms)), 0.0 if result.is_proved else result.summary.gap
+        return (
+            "" if weight >= self.judged.best - gap - TOLERANCE else f"log weight is {self.judged.best}, got {weight} within {gap}"
+        )
+
+    def weight_of(self, true: set[str]) -> float:
+        """The most that a world weighs whose true atoms of the query are these."""
+        agrees = self.judged.possible.copy()
+        for atom in self.judged.open:
+            if any(item in (atom[0], shown(atom)) for item in self.case.query):
+                agrees &= self.judged.truth[atom] == (shown(atom) in true)
+        return float(max(self.judged.weight[agrees], default=-math.inf))
 
     def orbits(self, result: Any) -> str:
         """One probability an orbit."""
@@ -321,11 +399,13 @@ FAMILIES = {
     "samplers": Family(Features(strong=0.3), Attack.sampled),
     "compress": Family(PLAIN, Attack.compressed),
     "messages": Family(PLAIN, Attack.messages),
+    "mixed": Family(Features(many=0.5), Attack.mixed),
+    "engine": Family(Features(equivalence=0.1), Attack.on_engine),
     "equivalence": Family(Features(equivalence=1.0, many=0.0), Attack.equivalences),
     "symmetry": Family(Features(), Attack.symmetries),
     "known": Family(Features(known=1.0), Attack.exact),
-    "why": Family(Features(), Attack.explained),
-    "state": Family(Features(), Attack.remembered),
+    "why": Family(Features(equivalence=0.1), Attack.explained),
+    "state": Family(Features(equivalence=0.1), Attack.remembered),
 }
 
 

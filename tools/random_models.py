@@ -27,7 +27,7 @@ PREDICATES = {
 }
 EXCLUSIVE = "C"  # its last argument
 NUMBERS = {"Num": ("thing",), "Pair": PAIR, "Shade": ("kind",)}
-MOST_WORLDS = 4096
+MOST_WORLDS, MOST_OF_PAIRS = 4096, 1 << 16  # of an equivalence relation
 BOUND = "v"  # names of quantified things begin with it, those of quantified kinds with "kv"
 
 
@@ -336,7 +336,8 @@ class Maker:
         """One case with something open, and few enough worlds."""
         while True:
             made = self._case()
-            if 1 < made.n_worlds <= MOST_WORLDS and all(_named(rule.formula) <= _typed(rule.formula) for rule in made.rules):
+            most = MOST_OF_PAIRS if "Same" in made.names else MOST_WORLDS
+            if 1 < made.n_worlds <= most and all(_named(rule.formula) <= _typed(rule.formula) for rule in made.rules):
                 return made
 
     def _case(self) -> Case:
@@ -353,19 +354,23 @@ class Maker:
         if has_kinds:
             self.usable += ["C", "C"]
         if has_equivalence:
-            self.domains["thing"] = list("ABC")[: rng.choice((2, 3))]
-            self.usable = ["P", "F", "Same", "Same", "Same", *(["C"] if has_kinds else [])]
+            self.domains["thing"] = list("ABCD")[: rng.choice((2, 3, 3, 4))]
+            few = len(self.domains["thing"]) < 4
+            self.usable = ["Same", "Same", "Same", *(["P", "F"] if few else []), *(["C"] if few and has_kinds else [])]
         rules = [self._rule() for _ in range(rng.randint(1, 3))]
         if has_equivalence:
-            rules += _equivalence()
+            rules += _equivalence() + ([self._unlisted()] if rng.random() < 0.5 else [])
         if has_hard:
             rules += [self._rule(hard=True) for _ in range(rng.choice((1, 1, 2)))]
         made = Case(self.domains, ["P"], rules)
-        made.query = self._query(made.names if rng.random() < 0.8 else sorted(set(self.usable)))
+        made.query = self._query([n for n in made.names if n in self.usable] if rng.random() < 0.8 else sorted(set(self.usable)))
         if self.has_numbers:
             self._numbers(made)
-        for name in rng.sample(made.names, k=rng.randint(0, len(made.names))):
+        known = rng.sample(made.names, k=rng.randint(0, len(made.names)))
+        for name in known:
             self._evidence(made, name)
+        if has_equivalence and "R" in set(made.names) - set(known):  # all of its pairs open would be too many worlds
+            self._evidence(made, "R")
         if rng.random() < 0.25:
             made.event = self._event(sorted(made.queried))
         return made
@@ -502,6 +507,12 @@ class Maker:
         weight = rng.choice((4.0, -3.5, 2.5, -6.0) if self.is_strong else (1.5, -0.8, 0.6, -0.16, 1.1, 0.0))
         return Rule(weight, formula, factor)
 
+    def _unlisted(self) -> Rule:
+        """What pairs weigh that no R lists."""
+        listed = ("v", ("atom", "R", ("x", "y")), ("atom", "R", ("y", "x")))
+        apart = ("=>", _same("x", "y"), ("v", ("=", "x", "y"), listed))
+        return Rule(self.rng.choice((0.4, 1.1, 2.0, -0.5)), apart)
+
     def _terms(self, sort: str, variables: list[str]) -> list[str]:
         return [*variables, *variables, self.rng.choice(self.domains[sort])]
 
@@ -538,12 +549,13 @@ class Maker:
         return made
 
 
-def _equivalence() -> list[Rule]:
-    def same(left: str, right: str) -> Any:
-        return ("atom", "Same", (left, right))
+def _same(left: str, right: str) -> Any:
+    return ("atom", "Same", (left, right))
 
+
+def _equivalence() -> list[Rule]:
     return [
-        Rule(None, same("x", "x")),
-        Rule(None, ("=>", same("x", "y"), same("y", "x"))),
-        Rule(None, ("=>", ("^", same("x", "y"), same("y", "z")), same("x", "z"))),
+        Rule(None, _same("x", "x")),
+        Rule(None, ("=>", _same("x", "y"), _same("y", "x"))),
+        Rule(None, ("=>", ("^", _same("x", "y"), _same("y", "z")), _same("x", "z"))),
     ]

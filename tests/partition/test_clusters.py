@@ -101,6 +101,12 @@ def test_what_is_no_name_of_an_equivalence_relation_is_refused(name: str) -> Non
         cluster(model, None, name)
 
 
+def test_hard_rules_that_no_world_obeys_are_refused_though_they_do_not_name_the_relation() -> None:
+    model = mln.Model.parse(f"r = {{A, B}}\nkind = {{K}}\nHas(r, kind!)\n{RULES}EXIST x !Has(x, k).\n")
+    with pytest.raises(InputError, match="hard rule"):
+        cluster(model, None, "Same")
+
+
 def test_concerns_are_told_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y).\n")
     (tmp_path / "m.db").write_text("0.9 Same(B, A)\nCand(A, B)\nCand(C, C)\n")

@@ -179,6 +179,8 @@ def _clustered(
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     n, code = len(domain), problem.atoms.codes(predicate)
     sure = statuses.code[statuses.status == TRUE]
+    with rules_named(problem.model.rules):
+        own.network.start_worlds(1, np.random.SeedSequence(0), "satisfying")  # or there is no world
     number, before = problem.atoms.numbers(predicate, code), None if state is None else state[0]
     run = _Run(own, sampling, number, apart, before) if len(code) or own.listed else None
     values = Values.exact(np.zeros(0)) if run is None else run.values
