@@ -14,15 +14,26 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.by_component import in_stream
 from markovlogic.methods.planner import Planned, final_plan, plan_of_part
 from markovlogic.networks.base import NetworkKind
+from markovlogic.networks.components import components, part_of
 from markovlogic.problem.names import atom_name
 from markovlogic.results.answers import Answer, Values, combine
 from markovlogic.results.marginals import Account
 from markovlogic.results.queries import QueryEvent, of_atoms
 from markovlogic.state.changes import touched
-from markovlogic.state.keys import ConstantKeys, component_digests
+from markovlogic.state.keys import ConstantKeys, clause_keys, component_digests
+from markovlogic.state.reweighing import (
+    FEWEST_CHAINS,
+    LARGEST_ERROR,
+    LEAST_SHARE,
+    MOST_ATOMS,
+    OldWorlds,
+    has_plain_conditionals,
+    reweighed,
+    shape_digests,
+)
 from markovlogic.state.saved import NOWHERE, SavedEvent, SavedRun, SavedState, concerns_about_kept, digest_of_all
 from markovlogic.state.snapshot import Snapshot, difference
-from markovlogic.system.arrays import Bool, Int64, UInt64, each_once
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, each_once
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis
@@ -113,6 +124,9 @@ class _Run:
         self.digest = np.concatenate([digest, kept.digest[rest]])
         self.known = np.concatenate([kept.find_component(digest), rest])
         self.solved_now = ~self._kept_components()
+        self.reweighed = np.zeros(len(self.digest), np.bool_)
+        if kept.chains >= FEWEST_CHAINS and self.solved_now[: self.n_ground].any():
+            self._reweigh()
 
     @staticmethod
     def of_all(grounded: Analysis, options: InferOptions, kept: SavedState) -> _Run:
@@ -123,11 +137,8 @@ class _Run:
 
     def _kept_components(self) -> Bool:
         """Which components are not solved now: known ones with an answer to all that is asked, and those that nothing asks of."""
-        options = options_key(self.options)
-        exact_would_do = self.options.method is None or self.options.method.name in EXACT
-        usable = [run.options == options or (exact_would_do and run.method in EXACT) for run in self.kept.runs]
         stays = self.known != NOWHERE
-        stays[stays] = np.array(usable, np.bool_)[self.kept.run_of[self.known[stays]]] if usable else False
+        stays[stays] = usable_runs(self.kept, self.options)[self.kept.run_of[self.known[stays]]]
         row = self.row[self.query.numbers]
         missing = row == NOWHERE
         missing[~missing] = ~self.kept.answered[row[~missing]]
@@ -146,6 +157,42 @@ class _Run:
         while wrong := [own for own in tied if stays[own].any() and not stays[own].all()]:
             stays[np.concatenate(wrong)] = False
         return np.asarray(stays, np.bool_)
+
+    def _reweigh(self) -> None:
+        """Take components as known whose weights moved a little, with the answers that their old worlds give."""
+        assert self.part is not None
+        network, parts, kept = self.part.ground_network, self.part.parts, self.kept
+        found = kept.find_shape(shape_digests(network, parts, self.key[self.inside]))
+        candidate = (found != NOWHERE) & self.solved_now[: self.n_ground]
+        for event in self.query.open_events:
+            own = self._components_of(event)
+            candidate[own[own < self.n_ground]] = False
+        candidate[candidate] = usable_runs(kept, self.options)[kept.run_of[kept.weighed[found[candidate]]]]
+        keep = candidate[parts.component_of]
+        if not 0 < np.count_nonzero(keep) <= MOST_ATOMS:
+            return
+        part = part_of(network, keep, log_constant=0.0)
+        own_parts, row = components(part), self.row[self.inside][keep[: network.n_atoms]]
+        place = kept.world_row[row]
+        key = clause_keys(part, kept.key[row, 0])
+        drawn, weight = kept.drawn[place], kept.clause_weight[np.searchsorted(kept.clause_key, key)]
+        new = reweighed(
+            part, own_parts, OldWorlds(kept.worlds[place], kept.chains, drawn[:, 0], drawn[:, 1], drawn[:, 2], weight)
+        )
+        answered = kept.answered[row]
+        largest = np.maximum(self.options.sampling.target_stderr or LARGEST_ERROR, 1.5 * drawn[:, 1])
+        refused = new.worth < LEAST_SHARE
+        refused[own_parts.component_of[answered & ~(new.stderr <= largest)]] = True
+        number = np.flatnonzero(candidate)
+        takes = number[~refused]
+        self.known[takes] = kept.weighed[found[takes]]
+        self.solved_now[takes], self.reweighed[takes] = False, True
+        moved = answered & ~refused[own_parts.component_of]
+        value = kept.value.copy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ess = value[row, 3] * np.where(new.stderr > 0, drawn[:, 1] / new.stderr, 1.0) ** 2
+        value[row[moved]] = np.column_stack([new.probability, new.stderr, value[row, 2], ess])[moved]
+        self.kept = replace(kept, value=value)
 
     def _components_of(self, event: QueryEvent) -> Int64:
         return each_once(self.component[np.concatenate(event.cubes) >> 1])
@@ -237,6 +284,9 @@ class _Run:
             n_atoms = int(np.count_nonzero(~self.solved_now[self.component]))
             kept_part = f"{count - n_new:,} of {count:,} components ({n_atoms:,} of {len(self.component):,} atoms)"
             remarks = (f"{kept_part} have not changed and keep their answers", *remarks)
+        if self.reweighed.any():
+            number = f"{np.count_nonzero(self.reweighed):,} components"
+            remarks = (f"weights of {number} moved a little: the worlds of earlier chains are weighed anew", *remarks)
         account = replace(answer.account, log_z=whole.log_z)
         if whole.log_z is None:
             account = replace(account, log_z_stderr=None)
@@ -277,7 +327,7 @@ class _Run:
         value[numbers] = np.column_stack([getattr(answer.atoms, name) for name in Values.__dataclass_fields__])
         answered[numbers], doubt[numbers] = True, answer.doubts_of_rows
         order = np.argsort(self.key[:, 0], kind="stable")
-        world_row, worlds, chains, learned = self._worlds(answer, known)
+        world_row, worlds, drawn, chains, learned = self._worlds(answer, known, value)
         kept = SavedState(
             self.key[order],
             self.component.astype(np.int32)[order],
@@ -289,6 +339,8 @@ class _Run:
             log_z,
             world_row[order],
             worlds,
+            drawn,
+            *self._weighed(answer, world_row, chains),
             chains,
             learned,
             tuple(runs),
@@ -338,23 +390,66 @@ class _Run:
                 )
             )
 
-    def _worlds(self, answer: Answer, known: Bool) -> tuple[np.ndarray, np.ndarray, int, dict[str, np.ndarray]]:
-        """The last worlds of this run's chains, and those of earlier ones where as many chains ran: rows by atom, and words."""
+    def _worlds(self, answer: Answer, known: Bool, value: Float64) -> tuple[Int32, Words, Float64, int, dict[str, np.ndarray]]:
+        """The last worlds of this run's chains, and those of earlier ones where as many chains ran.
+
+        Rows by atom, words, the answers that were found with them, chains, and what was learned.
+        """
         old, ended = self.kept, answer.ended
         world_row = np.full(len(self.component), NOWHERE, np.int32)
         if ended is None and not len(old.worlds):
-            return world_row, np.zeros((0, 1), np.uint64), 0, {}
+            return world_row, np.zeros((0, 1), np.uint64), np.zeros((0, 3)), 0, {}
         chains = old.chains if ended is None else ended.chains
-        words = [np.zeros((0, -(-chains // 64)), np.uint64)]
+        words, drawn = [np.zeros((0, -(-chains // 64)), np.uint64)], [np.zeros((0, 3))]
         if chains == old.chains:
             was = np.flatnonzero((self.row != NOWHERE) & known[self.component])
             was = was[old.world_row[self.row[was]] != NOWHERE]
             world_row[was] = np.arange(len(was))
             words.append(old.worlds[old.world_row[self.row[was]]])
+            drawn.append(old.drawn[old.world_row[self.row[was]]])
         if ended is not None:
             world_row[ended.atom] = sum(map(len, words)) + np.arange(len(ended.atom))
             words.append(ended.words)
-        return world_row, np.concatenate(words), chains, dict(old.learned if ended is None else ended.learned)
+            bias = np.zeros(len(self.inside))
+            if self.part is not None:
+                bias[self.inside] = self.part.ground_network.atom_bias[: np.count_nonzero(self.inside)]
+            drawn.append(np.column_stack([value[ended.atom, :2], bias[ended.atom]]))
+        learned = dict(old.learned if ended is None else ended.learned)
+        return world_row, np.concatenate(words), np.concatenate(drawn), chains, learned
+
+    def _weighed(self, answer: Answer, world_row: Int32, chains: int) -> tuple[Int32, UInt64, UInt64, Float64, Int32]:
+        """Components whose worlds can be weighed anew, their shapes, and their clauses: keys, weights, component."""
+        old, nothing = self.kept, SavedState.nothing()
+        number, shape = [nothing.weighed], [nothing.shape]
+        key, weight, part = [nothing.clause_key], [nothing.clause_weight], [nothing.clause_part]
+        if chains == old.chains and len(old.weighed):
+            now_of = np.full(len(old.digest), NOWHERE, np.int32)
+            stays = np.flatnonzero(~self.solved_now & (self.known != NOWHERE))
+            now_of[self.known[stays]] = stays
+            own = now_of[old.weighed] != NOWHERE
+            number.append(now_of[old.weighed[own]])
+            shape.append(old.shape[own])
+            clause = own[old.clause_part]
+            key.append(old.clause_key[clause])
+            weight.append(old.clause_weight[clause])
+            part.append((np.cumsum(own) - 1)[old.clause_part[clause]].astype(np.int32))
+        if answer.ended is not None and self.part is not None:
+            network, parts = self.part.ground_network, self.part.parts
+            new = self.solved_now[: self.n_ground] & has_plain_conditionals(network, parts)
+            new[parts.component_of[: network.n_atoms][world_row[self.inside] == NOWHERE]] = False
+            of_clause = parts.component_of[network.clause_literal[network.clause_start[:-1]] >> 1]
+            clause = new[of_clause]
+            place = np.cumsum(new) - 1 + len(number[-1])
+            number.append(np.flatnonzero(new).astype(np.int32))
+            shape.append(shape_digests(network, parts, self.key[self.inside])[new])
+            own_key = np.concatenate([self.key[self.inside, 0], np.zeros(network.n_hidden, np.uint64)])
+            key.append(clause_keys(network, own_key)[clause])
+            weight.append(network.clause_weight[clause])
+            part.append(place[of_clause[clause]].astype(np.int32))
+        every = np.concatenate(key)
+        order = np.argsort(every, kind="stable")
+        columns = (every[order], np.concatenate(weight)[order], np.concatenate(part)[order])
+        return np.concatenate(number), np.concatenate(shape), *columns
 
     def _events(self, answer: Answer) -> dict[str, SavedEvent]:
         found = {}
@@ -365,6 +460,12 @@ class _Run:
                 digest, probability, stderr, None if np.isnan(rhat) else rhat, None if np.isnan(ess) else ess
             )
         return found
+
+
+def usable_runs(kept: SavedState, options: InferOptions) -> Bool:
+    """Which runs of an earlier time answer as one with these options would."""
+    key, exact_would_do = options_key(options), options.method is None or options.method.name in EXACT
+    return np.array([run.options == key or (exact_would_do and run.method in EXACT) for run in kept.runs], np.bool_)
 
 
 def options_key(options: InferOptions) -> str:

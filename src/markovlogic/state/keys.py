@@ -93,8 +93,7 @@ def atom_and_clause_sums(
     """
     key = _with_hidden(network, atom_key)
     atoms = mixed(key + mixed(weight_bits(network.atom_bias) + _BIAS))
-    clauses = row_sums(_literal_keys(key, network.clause_literal), network.clause_start)
-    clauses = mixed(clauses + mixed(weight_bits(network.clause_weight) + _CLAUSE))
+    clauses = mixed(clause_keys(network, key) + mixed(weight_bits(network.clause_weight) + _CLAUSE))
     groups = mixed(row_sums(mixed(key[network.group_atom]), network.group_start) + _GROUP)
     owner = of_atom[network.group_atom[network.group_start[:-1]]]
     total = np.zeros(n_parts, np.uint64)
@@ -102,6 +101,11 @@ def atom_and_clause_sums(
         order = np.argsort(part, kind="stable")
         total += row_sums(value[order], offsets(np.bincount(part, minlength=n_parts)))
     return key, total
+
+
+def clause_keys(network: GroundNetwork, key: UInt64) -> UInt64:
+    """(n_clauses,) of what each clause says, without its weight; key: of all atoms."""
+    return row_sums(_literal_keys(key, network.clause_literal), network.clause_start)
 
 
 def _with_hidden(network: GroundNetwork, key: UInt64) -> UInt64:

@@ -24,7 +24,7 @@ from markovlogic.state.snapshot import Snapshot
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, frozen
 from markovlogic.system.checkpoint_validation import Restored
 
-FORMAT = 2  # to be raised when states are written differently
+FORMAT = 3  # to be raised when states are written differently
 NOWHERE = -1
 
 
@@ -72,6 +72,12 @@ class SavedState:
     log_z: Float64  # (n_components,) nan where it is not known
     world_row: Int32  # (n,) row of `worlds`, NOWHERE where there is none
     worlds: Words  # (n_rows, n_words)
+    drawn: Float64  # (n_rows, 3) probability, stderr and bias when they were drawn
+    weighed: Int32  # (k,) components whose worlds can be weighed anew
+    shape: UInt64  # (k, 2) their digests without weights
+    clause_key: UInt64  # (n_clauses,) of these components, increasing
+    clause_weight: Float64  # (n_clauses,) when the worlds were drawn
+    clause_part: Int32  # (n_clauses,) row of `weighed`
     chains: int  # of these worlds
     learned: Mapping[str, np.ndarray] = field(default_factory=dict)  # in burn-in; of clusters, how likely they are right
     runs: tuple[SavedRun, ...] = ()
@@ -83,10 +89,26 @@ class SavedState:
     @staticmethod
     def nothing() -> SavedState:
         """Of a state that is new."""
-        none = np.zeros(0, np.int32)
-        keys, words = np.zeros((0, 2), np.uint64), np.zeros((0, 1), np.uint64)
-        no_bytes = np.zeros(0, np.uint8)
-        return SavedState(keys, none, np.zeros((0, 4)), np.zeros(0, np.bool_), no_bytes, keys, none, np.zeros(0), none, words, 0)
+        none, keys, no_numbers = np.zeros(0, np.int32), np.zeros((0, 2), np.uint64), np.zeros(0)
+        return SavedState(
+            key=keys,
+            component=none,
+            value=np.zeros((0, 4)),
+            answered=np.zeros(0, np.bool_),
+            doubt=np.zeros(0, np.uint8),
+            digest=keys,
+            run_of=none,
+            log_z=no_numbers,
+            world_row=none,
+            worlds=np.zeros((0, 1), np.uint64),
+            drawn=np.zeros((0, 3)),
+            weighed=none,
+            shape=keys,
+            clause_key=np.zeros(0, np.uint64),
+            clause_weight=no_numbers,
+            clause_part=none,
+            chains=0,
+        )
 
     def find(self, key: UInt64) -> Int64:
         """(n,) the row of each key, NOWHERE where it is not there."""
@@ -97,11 +119,11 @@ class SavedState:
 
     def find_component(self, digest: UInt64) -> Int64:
         """(n,) the component of each digest, NOWHERE where it is not there."""
-        if not len(self.digest):
-            return np.full(len(digest), NOWHERE, np.int64)
-        order = np.argsort(self.digest[:, 0], kind="stable")
-        at = order[np.minimum(np.searchsorted(self.digest[order, 0], digest[:, 0]), len(order) - 1)]
-        return np.where((self.digest[at] == digest).all(axis=1), at, NOWHERE)
+        return _found(self.digest, digest)
+
+    def find_shape(self, shape: UInt64) -> Int64:
+        """(n,) the row of `weighed` of each shape, NOWHERE where there is none."""
+        return _found(self.shape, shape)
 
     def values(self, row: Int64) -> Values:
         """The answers of some rows."""
@@ -141,12 +163,35 @@ class SavedState:
 
     def without_worlds(self) -> SavedState:
         """The same without worlds to start from."""
+        nothing = SavedState.nothing()
         return replace(
-            self, world_row=np.full(len(self.key), NOWHERE, np.int32), worlds=np.zeros((0, 1), np.uint64), chains=0, learned={}
+            self,
+            world_row=np.full(len(self.key), NOWHERE, np.int32),
+            worlds=nothing.worlds,
+            drawn=nothing.drawn,
+            weighed=nothing.weighed,
+            shape=nothing.shape,
+            clause_key=nothing.clause_key,
+            clause_weight=nothing.clause_weight,
+            clause_part=nothing.clause_part,
+            chains=0,
+            learned={},
         )
 
 
-_COLUMNS = ("key", "component", "value", "answered", "doubt", "digest", "run_of", "log_z", "world_row", "worlds")
+def _found(digests: UInt64, wanted: UInt64) -> Int64:
+    """(n,) the row of each digest, NOWHERE where it is not there."""
+    if not len(digests):
+        return np.full(len(wanted), NOWHERE, np.int64)
+    order = np.argsort(digests[:, 0], kind="stable")
+    at = order[np.minimum(np.searchsorted(digests[order, 0], wanted[:, 0]), len(order) - 1)]
+    return np.where((digests[at] == wanted).all(axis=1), at, NOWHERE)
+
+
+_COLUMNS = (
+    *("key", "component", "value", "answered", "doubt", "digest", "run_of", "log_z", "world_row", "worlds"),
+    *("drawn", "weighed", "shape", "clause_key", "clause_weight", "clause_part"),
+)
 
 
 def _arrays(kept: SavedState) -> dict[str, np.ndarray]:
@@ -249,6 +294,7 @@ class StateFolder:
 def _restored(facts: Mapping[str, Any], arrays: Restored) -> SavedState:
     n, m = (arrays.shape(name)[0] for name in ("component", "run_of"))
     n_worlds, n_words = arrays.shape("worlds")
+    n_weighed, n_clauses = (arrays.shape(name)[0] for name in ("weighed", "clause_key"))
     runs = tuple(SavedRun(**{**row, "concerns": tuple(row["concerns"])}) for row in facts["runs"])
     events = {text: SavedEvent(**{**row, "digest": tuple(row["digest"])}) for text, row in facts["events"].items()}
     kept = SavedState(
@@ -262,6 +308,12 @@ def _restored(facts: Mapping[str, Any], arrays: Restored) -> SavedState:
         log_z=arrays.take("log_z", np.float64, (m,)),
         world_row=arrays.take("world_row", np.int32, (n,), low=NOWHERE, high=n_worlds - 1),
         worlds=arrays.take("worlds", np.uint64, (n_worlds, n_words)),
+        drawn=arrays.take("drawn", np.float64, (n_worlds, 3)),
+        weighed=arrays.take("weighed", np.int32, (n_weighed,), low=0, high=max(m - 1, 0)),
+        shape=arrays.take("shape", np.uint64, (n_weighed, 2)),
+        clause_key=arrays.take("clause_key", np.uint64, (n_clauses,)),
+        clause_weight=arrays.take("clause_weight", np.float64, (n_clauses,)),
+        clause_part=arrays.take("clause_part", np.int32, (n_clauses,), low=0, high=max(n_weighed - 1, 0)),
         chains=int(facts["chains"]),
         learned={n: arrays.take(f"learned.{n}", np.dtype(d), arrays.shape(f"learned.{n}")) for n, d in facts["learned"].items()},
         runs=runs,
@@ -272,6 +324,8 @@ def _restored(facts: Mapping[str, Any], arrays: Restored) -> SavedState:
     )
     if (kept.key[1:, 0] < kept.key[:-1, 0]).any() or kept.chains > 64 * n_words:
         raise ValueError("keys are out of order, or worlds have too few chains")
+    if (kept.clause_key[1:] < kept.clause_key[:-1]).any():
+        raise ValueError("keys of clauses are out of order")
     return kept
 
 
