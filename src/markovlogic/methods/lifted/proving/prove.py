@@ -17,7 +17,7 @@ from markovlogic.methods.lifted.proving.compiling import Compiler, Proof, Stuck
 from markovlogic.methods.lifted.proving.nodes import Child
 from markovlogic.methods.lifted.proving.rules import GROUNDING_FIRST, RULES
 from markovlogic.methods.lifted.proving.rules.rule import Rule
-from markovlogic.methods.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
+from markovlogic.methods.lifted.proving.shattering import Part, Shattered, shatter
 from markovlogic.methods.lifted.proving.statements import PlainLiteral, ProofInput, Slice, Statement, statements
 from markovlogic.methods.lifted.proving.theory import Sorts, find_sorts
 from markovlogic.methods.lifted.proving.world_draws import Binding, Copies, Pen
@@ -129,13 +129,10 @@ def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence
     given = statements(problem, lowered)
     if isinstance(given, Refusal):
         return given
-    try:
-        shattered = shatter(problem, given)
-        if isinstance(shattered, Refusal):
-            tried = (shatter(problem, sliced) for sliced in slicings(given))
-            shattered = next((one for one in tried if isinstance(one, Shattered)), shattered)
-    except MixedPartError as error:
-        return Refusal(f"the evidence about {error} could not be brought into blocks")
+    shattered = shatter(problem, given)
+    if isinstance(shattered, Refusal):
+        tried = (shatter(problem, sliced) for sliced in slicings(given))
+        shattered = next((one for one in tried if isinstance(one, Shattered)), shattered)
     if isinstance(shattered, Refusal):
         return shattered
     reduction, found = Compiler(rules).plan(shattered.draft, shattered.blocks.sizes)

@@ -13,16 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
+from markovlogic.data.evidence import TRUE, UNKNOWN, decode
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.proving.reduction import Draft
 from markovlogic.methods.lifted.proving.statements import PlainLiteral, ProofInput, Statement
 from markovlogic.methods.lifted.proving.theory import LOOSE, Clause, Literal, Sorts, find_sorts
 from markovlogic.problem import Problem
-from markovlogic.problem.statuses import Statuses
-from markovlogic.system.arrays import Int64, UInt64
-
-_SELF = -1
+from markovlogic.symmetry.twins import Relation, classes_by_evidence, set_apart
+from markovlogic.system.arrays import Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,106 +42,22 @@ class Blocks:
 
 
 def find_blocks(given: ProofInput, sorts: Sorts) -> Blocks:
-    """The coarsest blocks that hashing finds."""
+    """The coarsest blocks: for each sort the constants that can change places there."""
+    relations = []
+    for predicate, statuses in given.statuses.items():
+        if (predicate, 0) in sorts.of_place:
+            places = tuple(str(sorts.of_place[predicate, at]) for at in range(len(statuses.sizes)))
+            relations.append(Relation(predicate, places, statuses, decode(statuses.code, statuses.sizes)))
     block_of, of_sort = [], []
     members: list[Int64] = []
-    there: list[dict[str, list[int]]] = [{} for _ in sorts.types]
-    for (predicate, at), sort in sorted(sorts.of_place.items()):
-        there[sort].setdefault(predicate, []).append(at)
     for sort, type_name in enumerate(sorts.types):
-        n = given.sizes[type_name]
-        label = np.zeros(n, np.int64)
-        named = np.array(sorted(sorts.named[sort]), np.int64)
-        label[named] = 1 + np.arange(len(named))
-        for predicate, places in there[sort].items():
-            statuses = given.statuses.get(predicate)
-            if statuses is not None and len(statuses.code):
-                label = _joined(label, _alike(statuses, places, n))
-        first, label = np.unique(label, return_index=True, return_inverse=True)[1:]
-        rank = np.argsort(np.argsort(first))  # blocks in the order of their first constants
-        label = rank[label].astype(np.int64)
-        block_of.append(label + len(members))
-        of_sort.append(tuple(range(len(members), len(members) + len(first))))
-        order = np.argsort(label, kind="stable")
-        members += np.split(order.astype(np.int64), np.cumsum(np.bincount(label))[:-1])
+        label = classes_by_evidence(str(sort), given.sizes[type_name], relations)
+        label = set_apart(label, np.array(sorted(sorts.named[sort]), np.int64))
+        own = np.split(np.argsort(label, kind="stable").astype(np.int64), np.cumsum(np.bincount(label))[:-1])
+        block_of.append(label.astype(np.int64) + len(members))
+        of_sort.append(tuple(range(len(members), len(members) + len(own))))
+        members += own
     return Blocks(tuple(block_of), tuple(members), tuple(of_sort))
-
-
-def _alike(statuses: Statuses, places: list[int], n: int) -> Int64:
-    """Labels of constants: equal ones have equal slices of a predicate's exceptions."""
-    args = decode(statuses.code, statuses.sizes).astype(np.int64)
-    if len(places) != 2 or len(statuses.sizes) != 2:
-        return _labels(_slices(args, statuses.status.astype(np.int64), places, n))
-    own = args[:, 0] == args[:, 1]
-    diagonal = np.full(n, statuses.default, np.int64)
-    diagonal[args[own, 0]] = statuses.status[own]
-    rest = _slices(args[~own], statuses.status[~own].astype(np.int64), places, n)
-    partitions = []
-    constant = np.arange(n, dtype=np.int64)
-    for status in (FALSE, TRUE, UNKNOWN):
-        filled = rest.copy()
-        if status != statuses.default:
-            for place in places:
-                filled += _hashes([np.full(n, place), np.full(n, status), np.full(n, 1 - place), constant])
-        partitions.append(_joined(_labels(filled), diagonal))
-    return _united(partitions)
-
-
-def _slices(args: Int64, status: Int64, places: list[int], n: int) -> UInt64:
-    """(n, 2) sums of hashes of what stands beside each constant."""
-    total = np.zeros((n, 2), np.uint64)
-    for place in places:
-        columns = [np.full(len(args), place), status]
-        for other in range(args.shape[1]):
-            if other != place:
-                beside = args[:, other]
-                if other in places:
-                    beside = np.where(beside == args[:, place], _SELF, beside)
-                columns += [np.full(len(args), other), beside]
-        np.add.at(total, args[:, place], _hashes(columns))
-    return total
-
-
-def _hashes(columns: list[Int64]) -> UInt64:
-    """(rows, 2): two independent hashes of each row."""
-    both = []
-    for seed in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03):
-        state = np.full(len(columns[0]), seed, np.uint64)
-        for column in columns:
-            state = (state ^ column.astype(np.int64).view(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
-            state = (state ^ (state >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
-            state ^= state >> np.uint64(31)
-        both.append(state)
-    return np.stack(both, axis=1)
-
-
-def _labels(rows: UInt64) -> Int64:
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _joined(one: Int64, other: Int64) -> Int64:
-    """Labels that differ where either differs."""
-    return np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _united(partitions: list[Int64]) -> Int64:
-    """Labels that are equal where any of the partitions, or a chain of them, joins two constants.
-
-    Each label is the smallest constant of its class.
-
-    Scipy's graphs would do it too, but loading them takes longer than most plans.
-    """
-    n = len(partitions[0])
-    label = np.arange(n, dtype=np.int64)
-    while True:
-        before = label
-        for partition in partitions:
-            least = np.full(int(partition.max(initial=-1)) + 1, n, np.int64)
-            np.minimum.at(least, partition, label)
-            label = least[partition]
-        label = label[label]  # a label is a constant, whose own label may be smaller
-        if np.array_equal(label, before):
-            return label
 
 
 MOST_VERSIONS = 10_000  # clauses that statements may be split into
@@ -186,10 +100,6 @@ class Shattered:
         return _part_rows(self.sorts, self.blocks, predicate, args)
 
 
-class MixedPartError(Exception):
-    """Atoms of one part have different statuses: the blocks are too coarse."""
-
-
 @dataclass(eq=False)
 class PartStatuses:
     """Status of each part of the predicates, counted from the exceptions to their defaults."""
@@ -210,8 +120,7 @@ class PartStatuses:
         if not found:
             return statuses.default
         status, count = next(iter(found.items()))
-        if len(found) > 1 or count != self.blocks.choices(part.relation):
-            raise MixedPartError(part.predicate)
+        assert len(found) == 1 and count == self.blocks.choices(part.relation), part
         return status
 
     def _count(self, predicate: str) -> dict[tuple[int, ...], dict[int, int]]:
