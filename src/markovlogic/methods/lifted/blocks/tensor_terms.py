@@ -14,9 +14,9 @@ from math import prod
 
 from markovlogic.data.evidence import Domain
 from markovlogic.errors import Fault, Place, UnsupportedError
-from markovlogic.language.syntax import Constant, Term, Variable
-from markovlogic.language.templates import ClauseTemplate, LoweredModel
-from markovlogic.methods.lifted.answer import EqualTerms
+from markovlogic.language.syntax import Constant, Variable
+from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, LoweredModel
+from markovlogic.methods.lifted.plain_clauses import PlainClause, plain_clause
 from markovlogic.problem import Problem
 
 MOST_TOGETHER = 12  # atoms of one predicate in a term: where it is drawn in rows, each set of them may be inside one
@@ -73,34 +73,26 @@ def unsupported(what: str, place: Place, text: str) -> UnsupportedError:
 
 
 def _terms(template: ClauseTemplate, domains: Mapping[str, Domain], problem: Problem) -> Iterator[FalseTerm]:
-    types = dict(template.variables)
     weight = template.weight * prod(len(domains[type_name]) for _, type_name in template.idle)
-    same = [(e.left, e.right) for e in template.equalities if not e.positive]
-    differ = [(e.left, e.right) for e in template.equalities if e.positive]
+    same = [e for e in template.equalities if not e.positive]
+    differ = [EqualityLiteral(e.left, e.right, positive=False) for e in template.equalities if e.positive]
     for chosen in range(1 << len(differ)):
-        equal = EqualTerms()
-        if all(equal.join(*pair) for pair in (*same, *(pair for i, pair in enumerate(differ) if chosen >> i & 1))):
-            sign = -1.0 if chosen.bit_count() % 2 else 1.0
-            value = {name: equal.root(Variable(name)) for name in types}
-            term = _substituted(template, sign * weight, value, types, problem)
-            if term is not None:
-                yield term
+        clause = plain_clause(
+            template.literals, [*same, *(e for i, e in enumerate(differ) if chosen >> i & 1)], template.variables
+        )
+        sign = -1.0 if chosen.bit_count() % 2 else 1.0
+        term = None if clause is None else _term(clause, sign * weight, template.rule, problem)
+        if term is not None:
+            yield term
 
 
-def _substituted(
-    template: ClauseTemplate, weight: float, value: Mapping[str, Term], types: Mapping[str, str], problem: Problem
-) -> FalseTerm | None:
+def _term(clause: PlainClause, weight: float, rule: int, problem: Problem) -> FalseTerm | None:
+    """None where it weighs nothing."""
     domains = problem.domains
     sizes: dict[str, int] = {}
     indicators: list[Indicator] = []
-    atoms: dict[tuple[str, tuple[Term, ...]], bool] = {}
-    for literal in template.literals:
-        args = tuple(value[a.name] if isinstance(a, Variable) else a for a in literal.args)
-        plain = tuple(Variable(a.name) if isinstance(a, Variable) else Constant(a.name) for a in args)
-        if atoms.setdefault((literal.predicate, plain), literal.positive) != literal.positive:
-            return None  # the clause is always true: it loses nothing anywhere
     factors: list[Factor] = []
-    for (predicate, args), positive in atoms.items():
+    for predicate, args, positive in ((one.predicate, one.args, one.positive) for one in clause.literals):
         own: list[str] = []
         for position, (term, type_name) in enumerate(zip(args, problem.model.predicates[predicate].types, strict=True)):
             size = len(domains[type_name])
@@ -114,6 +106,5 @@ def _substituted(
             sizes[name] = size
             own.append(name)
         factors.append(Factor(predicate, tuple(own), positive))
-    alone = {term.name for term in value.values() if isinstance(term, Variable)} - set(sizes)
-    weight *= prod(len(domains[types[name]]) for name in alone)
-    return FalseTerm(weight, tuple(factors), tuple(indicators), sizes, template.rule) if weight else None
+    weight *= prod(len(domains[type_name]) for name, type_name in clause.variables if name not in sizes)
+    return FalseTerm(weight, tuple(factors), tuple(indicators), sizes, rule) if weight else None

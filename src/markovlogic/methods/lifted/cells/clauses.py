@@ -17,9 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markovlogic.data.evidence import FALSE, Domain
-from markovlogic.grounding.predict import groundings_of
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
+from markovlogic.methods.lifted.plain_clauses import (
+    log_weight_of_true,
+    mentioned,
+    negated,
+    plain_clause,
+    substituted,
+    substitutions,
+)
 from markovlogic.problem import Problem
 
 MOST_CLAUSES = 20_000  # after small types are written out
@@ -101,20 +108,12 @@ def flat_model(problem: Problem, lowered: LoweredModel, written_out: frozenset[s
     """Write out the small types; refuses (TooLarge) where that makes too many clauses."""
     types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
     types |= {d.predicate: tuple(of for _, of in d.parameters) for d in lowered.definitions}
-    constants = [
-        constant * groundings
-        for constant, groundings in zip(
-            lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True
-        )
-    ]
     raw: list[_Raw] = []
     for template in lowered.templates:
         idle = math.prod(len(problem.domains[of]) for _, of in template.idle)
         groundings = math.prod(len(problem.domains[of]) for _, of in template.variables)
         if idle and groundings:
-            weight = template.weight * idle
-            constants += [weight * groundings] if math.isfinite(weight) else []
-            raw.append(_Raw(template.literals, template.equalities, weight, template.variables, template.rule))
+            raw.append(_Raw(template.literals, template.equalities, template.weight * idle, template.variables, template.rule))
     skolem: set[str] = set()
     for definition in lowered.definitions:
         made, needs_skolem = _definition(definition, written_out, problem.domains)
@@ -130,7 +129,9 @@ def flat_model(problem: Problem, lowered: LoweredModel, written_out: frozenset[s
         clauses += writer.flat(one)
         if len(clauses) > MOST_CLAUSES:
             raise TooLarge(f"writing out {', '.join(sorted(written_out))} gives more than {MOST_CLAUSES:,} clauses")
-    return FlatModel(tuple(clauses), written_out, types, frozenset(skolem), frozenset(hidden), math.fsum(constants), first)
+    return FlatModel(
+        tuple(clauses), written_out, types, frozenset(skolem), frozenset(hidden), log_weight_of_true(problem, lowered), first
+    )
 
 
 def _skolem_name(definition: Definition) -> str:
@@ -150,16 +151,14 @@ def _definition(definition: Definition, written_out: frozenset[str], domains: Ma
     witness = Literal(_skolem_name(definition), args, True)
 
     def hard(literals: Sequence[Literal], equalities: Sequence[EqualityLiteral]) -> _Raw:
-        used = {t.name for x in literals for t in x.args if isinstance(t, Variable)}
-        used |= {t.name for e in equalities for t in (e.left, e.right) if isinstance(t, Variable)}
-        own = tuple(variable for variable in variables if variable[0] in used)
+        own = tuple(mentioned(literals, equalities, variables))
         return _Raw(tuple(literals), tuple(equalities), math.inf, own, definition.rule)
 
     def broken(literal: Literal) -> list[_Raw]:
         """Each cube makes the literal true."""
         return [
             hard(
-                (*(Literal(x.predicate, x.args, not x.positive) for x in cube.literals), literal),
+                (*map(negated, cube.literals), literal),
                 tuple(EqualityLiteral(x.left, x.right, not x.positive) for x in cube.equalities),
             )
             for cube in definition.cubes
@@ -168,9 +167,11 @@ def _definition(definition: Definition, written_out: frozenset[str], domains: Ma
     if all(of in written_out for _, of in definition.locals_):
         choices = _some_cube(definition, domains)
         if choices is not None:
-            absent = Literal(head.predicate, head.args, False)
             made = [
-                hard((absent, *(x for x in one if isinstance(x, Literal))), [x for x in one if isinstance(x, EqualityLiteral)])
+                hard(
+                    (negated(head), *(x for x in one if isinstance(x, Literal))),
+                    [x for x in one if isinstance(x, EqualityLiteral)],
+                )
                 for one in choices
             ]
             return [*broken(head), *made], False
@@ -183,19 +184,12 @@ Part = Literal | EqualityLiteral
 def _some_cube(definition: Definition, domains: Mapping[str, Domain]) -> list[tuple[Part, ...]] | None:
     """`cube v cube …` over the constants of the local variables, as disjunctions; None where they are too many."""
     cubes: list[tuple[Part, ...]] = []
-    names = [name for name, _ in definition.locals_]
-    for constants in itertools.product(*(domains[of].names for _, of in definition.locals_)):
-        value = {name: Constant(constant) for name, constant in zip(names, constants, strict=True)}
-
-        def put(term: Term, value: dict[str, Constant] = value) -> Term:
-            return value.get(term.name, term) if isinstance(term, Variable) else term
-
+    for value in substitutions(definition.locals_, domains):
         for cube in definition.cubes:
-            equalities = [EqualityLiteral(put(x.left), put(x.right), x.positive) for x in cube.equalities]
+            literals, equalities = substituted(cube.literals, cube.equalities, value)
             decided = [x for x in equalities if isinstance(x.left, Constant) and isinstance(x.right, Constant)]
             if any((x.left == x.right) != x.positive for x in decided):
                 continue
-            literals = [Literal(x.predicate, tuple(map(put, x.args)), x.positive) for x in cube.literals]
             cubes.append((*literals, *(x for x in equalities if x not in decided)))
         if math.prod(map(len, cubes)) > MOST_CHOICES:
             return None
@@ -217,112 +211,45 @@ class _Writer:
     def flat(self, raw: _Raw) -> Iterator[FlatClause]:
         """One clause for each substitution of the variables of written-out types."""
         small = [(name, of) for name, of in raw.variables if of in self._written_out]
-        ranges = [range(len(self._domains[of])) for _, of in small]
-        if math.prod(map(len, ranges)) > MOST_CLAUSES:
+        if math.prod(len(self._domains[of]) for _, of in small) > MOST_CLAUSES:
             raise TooLarge(f"writing out {', '.join(sorted({of for _, of in small}))} gives too many clauses")
-        type_of = dict(raw.variables)
-        for numbers in itertools.product(*ranges):
-            made = self._one(raw, type_of, dict(zip((name for name, _ in small), numbers, strict=True)))
+        for value in substitutions(small, self._domains):
+            made = self._one(raw, value)
             if made is not None:
                 yield made
 
-    def _one(self, raw: _Raw, type_of: Mapping[str, str], value: Mapping[str, int]) -> FlatClause | None:
+    def _one(self, raw: _Raw, value: Mapping[str, Constant]) -> FlatClause | None:
         """None where the clause cannot be false."""
-        merged = _Names()
-        for name, of in raw.variables:
-            if of not in self._written_out:
-                merged.add(name, of, None)
+        variables = [one for one in raw.variables if one[0] not in value]
+        made = plain_clause(*substituted(raw.literals, raw.equalities, value), variables)
+        if made is None:
+            return None
+        types = [of for _, of in made.variables]
+        pinned: list[int | None] = [None] * len(types)
+        place = {(name, ""): at for at, (name, _) in enumerate(made.variables)}
 
         def slot(term: Term, of: str) -> int:
             if isinstance(term, Variable):
-                return merged.slot[term.name]
-            return merged.add(f" {of} {term.name}", of, self._domains[of].number(term.name))
+                return place[term.name, ""]
+            if (term.name, of) not in place:
+                place[term.name, of] = len(types)
+                types.append(of)
+                pinned.append(self._domains[of].number(term.name))
+            return place[term.name, of]
 
-        apart: list[tuple[int, int]] = []
-        for equality in raw.equalities:
-            of = next(type_of[t.name] for t in (equality.left, equality.right) if isinstance(t, Variable))
-            if of in self._written_out:
-                same = self._number(equality.left, of, value) == self._number(equality.right, of, value)
-                if same == equality.positive:
-                    return None
-                continue
-            pair = (slot(equality.left, of), slot(equality.right, of))
-            if equality.positive:
-                apart.append(pair)
-            elif not merged.join(*pair):
-                return None
+        apart = []
+        for pair in made.unequal:
+            of = next(types[place[term.name, ""]] for term in pair if isinstance(term, Variable))
+            one, other = sorted(slot(term, of) for term in pair)
+            apart.append((one, other))
         literals = []
-        for literal in raw.literals:
+        for literal in made.literals:
             if literal.predicate in self._all_false:
                 if not literal.positive:
                     return None
                 continue
-            types = self._types[literal.predicate]
-            fixed = tuple(
-                self._number(term, of, value) if of in self._written_out else None
-                for term, of in zip(literal.args, types, strict=True)
-            )
-            slots = [slot(term, of) for term, of in zip(literal.args, types, strict=True) if of not in self._written_out]
-            literals.append((Key(literal.predicate, fixed), slots, literal.positive))
-        return _clause(raw, merged, literals, apart)
-
-    def _number(self, term: Term, of: str, value: Mapping[str, int]) -> int:
-        return self._domains[of].number(term.name) if isinstance(term, Constant) else value[term.name]
-
-
-class _Names:
-    """The variables of one clause: pinned ones by their object, and those that an equality makes one."""
-
-    def __init__(self) -> None:
-        self.slot: dict[str, int] = {}
-        self.types: list[str] = []
-        self.pinned: list[int | None] = []
-        self.parent: list[int] = []
-
-    def add(self, name: str, of: str, pinned: int | None) -> int:
-        if name not in self.slot:
-            self.slot[name] = len(self.types)
-            self.parent.append(len(self.types))
-            self.types.append(of)
-            self.pinned.append(pinned)
-        return self.slot[name]
-
-    def root(self, at: int) -> int:
-        while self.parent[at] != at:
-            at = self.parent[at]
-        return at
-
-    def join(self, left: int, right: int) -> bool:
-        """Make two variables one; False where they are different objects."""
-        one, other = self.root(left), self.root(right)
-        if one == other:
-            return True
-        pins = {pin for pin in (self.pinned[one], self.pinned[other]) if pin is not None}
-        if len(pins) > 1:
-            return False
-        self.parent[other] = one
-        self.pinned[one] = next(iter(pins), None)
-        return True
-
-
-def _clause(
-    raw: _Raw, names: _Names, literals: list[tuple[Key, list[int], bool]], apart: list[tuple[int, int]]
-) -> FlatClause | None:
-    """The clause over the variables that are left after equalities made some of them one."""
-    roots = sorted({names.root(at) for at in range(len(names.types))})
-    number = {root: at for at, root in enumerate(roots)}
-    place = [number[names.root(at)] for at in range(len(names.types))]
-    made = {FlatLiteral(key, tuple(place[s] for s in slots), positive) for key, slots, positive in literals}
-    if any(FlatLiteral(x.key, x.args, not x.positive) in made for x in made):
-        return None
-    pinned = tuple(names.pinned[root] for root in roots)
-    left = set()
-    for one, other in apart:
-        one, other = sorted((place[one], place[other]))
-        if one == other:
-            return None
-        if pinned[one] is None or pinned[other] is None or pinned[one] == pinned[other]:
-            left.add((one, other))
-    return FlatClause(
-        tuple(sorted(made)), tuple(sorted(left)), raw.weight, tuple(names.types[root] for root in roots), pinned, raw.rule
-    )
+            pairs = list(zip(literal.args, self._types[literal.predicate], strict=True))
+            fixed = tuple(self._domains[of].number(term.name) if of in self._written_out else None for term, of in pairs)
+            args = tuple(slot(term, of) for term, of in pairs if of not in self._written_out)
+            literals.append(FlatLiteral(Key(literal.predicate, fixed), args, literal.positive))
+        return FlatClause(tuple(sorted(literals)), tuple(sorted(set(apart))), raw.weight, tuple(types), tuple(pinned), raw.rule)

@@ -1,8 +1,4 @@
-"""Rules, definitions of hidden predicates and exclusive arguments as one kind of value: clauses that cost something when false.
-
-A clause with equalities is false only where its equations fail and its inequations hold. So `x != y v …` is the clause with y
-replaced by x, and `x = y v …` the clause for different x and y; what is left are conditions that terms differ.
-"""
+"""Rules, definitions of hidden predicates and exclusive arguments as one kind of value: clauses that cost when false."""
 
 from __future__ import annotations
 
@@ -15,7 +11,15 @@ from typing import NamedTuple
 from markovlogic.data.evidence import n_values
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
-from markovlogic.methods.lifted.answer import EqualTerms, Refusal
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.plain_clauses import (
+    log_weight_of_true,
+    mentioned,
+    negated,
+    plain_clause,
+    substituted,
+    substitutions,
+)
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 
@@ -66,17 +70,12 @@ class ProofInput:
 def statements(problem: Problem, lowered: LoweredModel) -> ProofInput | Refusal:
     """All statements that a problem makes; a refusal where some do not fit."""
     writer = _Writer(problem)
-    constant = 0.0
-    for rule, per_grounding in zip(problem.model.rules, lowered.constant_per_grounding, strict=True):
-        constant += per_grounding * math.prod(writer.size(rule.type_of[name]) for name in rule.free)
     for definition in lowered.definitions:
         refusal = writer.definition(definition)
         if refusal is not None:
             return refusal
     for template in lowered.templates:
         idle = math.prod(writer.size(type_name) for _, type_name in template.idle)
-        if math.isfinite(template.weight):
-            constant += template.weight * idle * math.prod(writer.size(type_name) for _, type_name in template.variables)
         writer.clause(template.literals, template.equalities, template.variables, template.weight * idle, template.rule)
     for group in problem.groups:
         refusal = writer.exclusive(group.predicate)
@@ -86,7 +85,7 @@ def statements(problem: Problem, lowered: LoweredModel) -> ProofInput | Refusal:
         tuple(writer.found),
         writer.types,
         frozenset(writer.types) - problem.model.predicates.keys(),
-        constant,
+        log_weight_of_true(problem, lowered),
         problem.statuses,
         {name: len(domain) for name, domain in problem.domains.items()},
     )
@@ -112,39 +111,26 @@ class _Writer:
         rule: int,
     ) -> None:
         """Add a clause, with its equalities applied."""
-        types = dict(variables)
-        same = EqualTerms()
-        equalities, literals = tuple(equalities), tuple(literals)
-        for equality in equalities:
-            if not equality.positive and not same.join(equality.left, equality.right):
-                return  # two constants that would have to be one
-        for literal in literals:
-            for term in literal.args:
-                same.root(term)
-        left = [name for name, _ in variables if same.root(Variable(name)) == Variable(name)]
-        number = {name: at for at, name in enumerate(left)}
+        made = plain_clause(literals, equalities, variables)
+        if made is None:
+            return
+        number = {name: at for at, (name, _) in enumerate(made.variables)}
+        type_of = dict(made.variables)
 
         def plain(term: Term, type_name: str) -> int:
-            term = same.root(term)
             if isinstance(term, Constant):
                 return -1 - self.problem.domains[type_name].number(term.name)
             return number[term.name]
 
         unequal = []
-        for equality in equalities:
-            if equality.positive:
-                one, other = same.root(equality.left), same.root(equality.right)
-                if one == other:
-                    return  # always true
-                named = next((term for term in (one, other) if isinstance(term, Variable)), None)
-                if named is not None:
-                    unequal.append((plain(one, types[named.name]), plain(other, types[named.name])))
+        for pair in made.unequal:
+            type_name = next(type_of[term.name] for term in pair if isinstance(term, Variable))
+            unequal.append((plain(pair[0], type_name), plain(pair[1], type_name)))
         plainly = [
-            PlainLiteral(q.predicate, tuple(map(plain, map(_unmarked, q.args), self.types[q.predicate])), q.positive)
-            for q in literals
+            PlainLiteral(q.predicate, tuple(map(plain, q.args, self.types[q.predicate])), q.positive) for q in made.literals
         ]
-        kept = tuple([types[name] for name in left])
-        self.found.append(Statement(tuple(plainly), tuple(unequal), kept, weight, rule, tuple(left)))
+        types = tuple(type_of.values())
+        self.found.append(Statement(tuple(plainly), tuple(unequal), types, weight, rule, tuple(type_of)))
 
     def definition(self, definition: Definition) -> Refusal | None:
         """`H(x) ⇔ EXIST y (cube v …)` as hard clauses; that H needs a reason is one long clause over all y."""
@@ -167,12 +153,10 @@ class _Writer:
                 self.types[name] = tuple(type_name for _, type_name in variables)
                 reason = Literal(name, tuple(Variable(v) for v, _ in variables), True)
                 self._conjunction(reason, cube.literals, cube.equalities, variables, definition.rule)
-            self.clause((head, _negated(reason)), (), _of((head, reason), variables), math.inf, definition.rule)
-            for constants in product(*(self.problem.domains[type_name].names for _, type_name in locals_)):
-                value = {name: Constant(c) for (name, _), c in zip(locals_, constants, strict=True)}
-                args = tuple([value.get(t.name, t) if isinstance(t, Variable) else t for t in reason.args])
-                reasons[Literal(reason.predicate, args, reason.positive)] = None
-        self.clause((_negated(head), *reasons), (), _of((head,), variables), math.inf, definition.rule)
+            self.clause((head, negated(reason)), (), mentioned((head, reason), (), variables), math.inf, definition.rule)
+            for value in substitutions(locals_, self.problem.domains):
+                reasons |= dict.fromkeys(substituted((reason,), (), value)[0])
+        self.clause((negated(head), *reasons), (), mentioned((head,), (), variables), math.inf, definition.rule)
         return None
 
     def _conjunction(
@@ -185,11 +169,11 @@ class _Writer:
     ) -> None:
         """`name ⇔ all of them`."""
         for literal in literals:
-            self.clause((_negated(name), literal), (), variables, math.inf, rule)
+            self.clause((negated(name), literal), (), variables, math.inf, rule)
         for equality in equalities:
-            self.clause((_negated(name),), (equality,), variables, math.inf, rule)
+            self.clause((negated(name),), (equality,), variables, math.inf, rule)
         unequal = [EqualityLiteral(e.left, e.right, not e.positive) for e in equalities]
-        self.clause((name, *map(_negated, literals)), unequal, variables, math.inf, rule)
+        self.clause((name, *map(negated, literals)), unequal, variables, math.inf, rule)
 
     def exclusive(self, predicate: str) -> Refusal | None:
         """Exactly one value in each group: one long clause, and one for each two values."""
@@ -214,17 +198,3 @@ def _choices(sizes: Sequence[int], exclusive: Sequence[bool]) -> Iterator[tuple[
     variable = iter(range(len(sizes)))
     ranges = [range(-1, -1 - size, -1) if marked else (next(variable),) for size, marked in zip(sizes, exclusive, strict=True)]
     return product(*ranges)
-
-
-def _negated(literal: Literal) -> Literal:
-    return Literal(literal.predicate, literal.args, not literal.positive)
-
-
-def _unmarked(term: Term) -> Term:
-    return Variable(term.name) if isinstance(term, Variable) else term
-
-
-def _of(literals: Iterable[Literal], variables: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The variables that literals mention."""
-    used = {term.name for literal in literals for term in literal.args if isinstance(term, Variable)}
-    return [(name, type_name) for name, type_name in variables if name in used]
