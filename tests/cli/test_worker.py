@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from markovlogic.cli import worker
 from markovlogic.errors import Interrupted
@@ -187,11 +188,17 @@ def test_the_tests_above_would_notice_if_nobody_were_left_behind(monkeypatch: py
     assert worker.wait_for(lambda: deaf(release)) == 0  # it was waited for, signal or not
 
 
-def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
+def test_whoever_has_an_answer_is_waited_for_until_the_second_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    overdue: list[float] = []
+    look = Deadline.overdue
+    monkeypatch.setattr(Deadline, "overdue", lambda own: overdue.append(look(own)) or overdue[-1])
+
     def work() -> int:
         own = Deadline(outer=cancellation.current())
         own.has_answer = True
-        time.sleep(1.5)
+        until(lambda: own.cancelled)
+        looks = len(overdue)
+        until(lambda: len(overdue) > looks + 2 * worker.GRACE / worker.LOOK_SECONDS)
         return 5
 
     later(signal.SIGTERM)
@@ -212,7 +219,6 @@ def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        later(signal.SIGINT, 0.05)
-        assert worker.wait_for(lambda: time.sleep(0.3) or 3) == 3
+        assert worker.wait_for(lambda: os.kill(os.getpid(), signal.SIGINT) or 3) == 3
     finally:
         signal.signal(signal.SIGINT, before)

@@ -100,13 +100,13 @@ def test_decided_atoms_have_no_error() -> None:
         result = plain_run(network, estimator=estimator)
         assert result.atoms.mean[[0, 2]].tolist() == [1, 0] and result.atoms.stderr[[0, 2]].tolist() == [0, 0]
         assert np.isnan(result.atoms.rhat[[0, 2]]).all() and np.isnan(result.atoms.ess[[0, 2]]).all()
-        assert result.n_never_moved == 0 and result.atoms.stderr[1] > 0
+        assert not result.atoms.never_moved.any() and result.atoms.stderr[1] > 0
 
 
 def test_an_atom_that_never_moves_is_reported() -> None:
     network = network_of(2, [], bias={0: -30.0})
     result = plain_run(network, estimator="sample")
-    assert result.n_never_moved == 1 and result.atoms.mean[0] == 0
+    assert result.atoms.never_moved.sum() == 1 and result.atoms.mean[0] == 0
     assert np.isnan(result.atoms.rhat[0]) and np.isnan(result.atoms.ess[0])
     assert 0 < result.atoms.stderr[0] < 0.01
     assert any("kept one value" in c and "A(1)" in c for c in result.concerns(lambda row: f"A({row + 1})"))

@@ -28,8 +28,6 @@ from markovlogic.system.arrays import Bool, Float64, Int8, Int64, all_but, each_
 
 TOLERANCE = 0.01  # probabilities of a group may miss one by so much: people round them
 
-Complain = Callable[[int, str, str], None]  # row of the gathered soft facts, message, hint
-
 
 def from_probability(predicate: Predicate, truth: Int8, probability: Float64) -> SoftColumn | None:
     """The column of facts with probabilities between 0 and 1 where their truth is SOFT; None where none is."""

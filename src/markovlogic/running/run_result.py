@@ -59,11 +59,6 @@ class RunResult:
         return self.stopped == "interrupt"
 
     @property
-    def n_never_moved(self) -> int:
-        """How many undecided query atoms kept one value in every chain."""
-        return int(self.atoms.never_moved.sum())
-
-    @property
     def course(self) -> Course:
         """How the run went, as far as it bears on trust."""
         return Course(

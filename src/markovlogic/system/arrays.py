@@ -13,7 +13,6 @@ Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
-Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]  # 64 truth values each; where they are of chains, bit c is chain c
 

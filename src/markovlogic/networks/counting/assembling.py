@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -178,7 +178,6 @@ def table(rows: Sequence[tuple[int, ...]], width: int) -> Int64:
 SOFT, HARD = 0, 1  # channels of sums: log-odds, and how many more hard groundings hold
 
 Rated = Callable[[ClauseTemplate], tuple[int, float]]  # the channel of a clause, and what a true grounding adds to it
-ByChannel = Mapping[int, Terms]
 Condition = tuple[tuple[int, int], ...]
 
 
