@@ -2,7 +2,8 @@
 
 Objects are linked inside of communities of 3 to 17; records are candidates inside of blocks of 2 to 7, which scores compare. The
 engine's processes are those that the run starts: with Sail its server, with Spark Java and its Python workers. `--heap 1g` bounds
-that of Java. Memory is what a process had at most, seen ten times a second; CPU seconds are those of all processes together.
+that of Java. Memory is what a process had at most, seen ten times a second; CPU seconds are those of all processes together. By stage:
+seconds, CPU seconds, megabytes of the driver and of all others together.
 """
 
 from __future__ import annotations
@@ -82,8 +83,31 @@ def write_records(n: int, folder: Path, rng: np.random.Generator) -> list[str]:
 PROBLEMS = {"objects": (OBJECTS, write_objects, "Spam"), "records": (RECORDS, write_records, "Same")}
 
 
+STAGES = ("read", "ground", "components", "sample", "name")
+Look = tuple[float, float, float, float]  # time, CPU seconds so far, MB of the driver, MB of all others
+
+
+def by_stage(seconds: dict[str, float], looks: list[Look]) -> dict[str, list[float]]:
+    """What stages took: they follow each other, and the last one ends with the process."""
+    found = {}
+    end = looks[-1][0]
+    for stage in reversed(STAGES):
+        begin = end - seconds.get(stage, 0.0)
+        inside = [look for look in looks if begin <= look[0] <= end] or [min(looks, key=lambda look: abs(look[0] - end))]
+        found[stage] = [
+            round(end - begin, 1),
+            round(inside[-1][1] - inside[0][1], 1),
+            round(max(look[2] for look in inside)),
+            round(max(look[3] for look in inside)),
+        ]
+        end = begin
+    return dict(reversed(found.items()))
+
+
 def seen(processes: dict[int, dict[str, float | str]], root: int) -> None:
-    """Memory and CPU seconds of a process and all below it, kept at their highest."""
+    """Memory and CPU seconds of a process and all below it: what they have now, and had at most."""
+    for own in processes.values():
+        own["now"] = 0.0
     parent: dict[int, tuple[int, str, float]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -97,6 +121,7 @@ def seen(processes: dict[int, dict[str, float | str]], root: int) -> None:
             parent[int(entry.name)] = (int(rest[1]), name, cpu)
             known = processes.get(int(entry.name))
             if known is not None:
+                known["now"] = memory
                 known["memory"] = max(float(known["memory"]), memory)
                 known["cpu"] = cpu
     below = {root}
@@ -104,7 +129,7 @@ def seen(processes: dict[int, dict[str, float | str]], root: int) -> None:
         below |= more
     for pid in below - processes.keys():
         if pid in parent:
-            processes[pid] = {"name": parent[pid][1], "memory": 0.0, "cpu": parent[pid][2]}
+            processes[pid] = {"name": parent[pid][1], "memory": 0.0, "now": 0.0, "cpu": parent[pid][2]}
 
 
 def main() -> None:
@@ -134,8 +159,12 @@ def main() -> None:
         begin = time.monotonic()
         run = subprocess.Popen(command, env=env)
         processes: dict[int, dict[str, float | str]] = {}
+        looks: list[Look] = []
         while run.poll() is None:
             seen(processes, run.pid)
+            others = sum(float(own["now"]) for pid, own in processes.items() if pid != run.pid)
+            cpu = sum(float(own["cpu"]) for own in processes.values())
+            looks.append((time.monotonic(), cpu, float(processes[run.pid]["now"]), others))
             time.sleep(0.1)
         stats = json.loads((folder / "stats.json").read_text()) if (folder / "stats.json").exists() else {}
         workers = [own for pid, own in processes.items() if pid != run.pid]
@@ -151,7 +180,7 @@ def main() -> None:
             "cpu": round(sum(float(own["cpu"]) for own in processes.values()), 1),
             "driver_mb": round(float(processes[run.pid]["memory"])),
             "others_mb": {name: round(value) for name, value in largest.items()},
-            "seconds": {name: round(value, 1) for name, value in stats.get("seconds", {}).items()},
+            "stages": by_stage(stats.get("seconds", {}), looks),
             "atoms": stats.get("atoms"),
             "clauses": stats.get("clauses"),
             "methods": stats.get("methods"),

@@ -71,6 +71,7 @@ def infer(
     engine: Any = None,
     spark_remote: str | None = None,
     spark_folder: str | None = None,
+    cut: float = 0.0,
     progress: Progress | bool | None = None,
 ) -> Marginals:
     """Infer P(atom | evidence) for every atom and formula of the query.
@@ -86,7 +87,8 @@ def infer(
     state_limit: bytes that it may take.
     engine: `spark`, or a Spark session: evidence, grounding and components live there, and its executors solve them; `local`: the
     same on this machine, with the same draws. spark_remote, spark_folder: the session's address (`sail` starts a
-    local Sail server), and where its tables are written.
+    local Sail server), and where its tables are written. cut: pairs of equivalence
+    relations that are less probable by themselves tie no groups; the remarks say what that costs.
     top: keep so many rows, those with the largest probabilities, of each predicate or pattern of the query.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
@@ -96,11 +98,13 @@ def infer(
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
+    if cut and engine is None:
+        raise InputError("cut is about an engine", hint="give engine='local' or engine='spark'")
     if engine is not None:
         from markovlogic.api.scaled import OnEngine, infer_on
         from markovlogic.report.progress import progress_of
 
-        on = OnEngine(engine, spark_remote, spark_folder)
+        on = OnEngine(engine, spark_remote, spark_folder, cut=cut)
         elsewhere = {"network": network, "compress": compress, "proposals": proposals, "state": state}
         choices = EngineOptions(sampling, method, Assumptions(open_, closed, closed_types, clause_weights), include_evidence, top)
         with progress_of(progress) as shown:

@@ -49,6 +49,7 @@ class OnEngine:
     remote: str | None = None
     folder: str | None = None
     partitions: int | None = None
+    cut: float = 0.0  # pairs of equivalence relations below this probability tie no groups
 
     @property
     def is_local(self) -> bool:
@@ -92,7 +93,7 @@ class Dataset:
 
     def stats(self) -> dict[str, Any]:
         """What `--stats` writes."""
-        return record_of(self.summary, (), (), "auto", None).stats(self.summary.guarantee)
+        return record_of(self.summary, (), (), "auto", None).stats(self.summary.guarantee) | _cuts(self.summary)
 
 
 def check_engine(engine: str | Any) -> None:
@@ -135,7 +136,7 @@ def infer_on(
     check_engine(on.engine)
     options.sampling.check()
     if wrong := refusal(options, elsewhere):
-        if on.is_local and path is None:
+        if on.is_local and path is None and not on.cut:
             return None
         raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
     with _prepared(on, model, evidence, query, options, path, memory_limit, progress, threads) as prepared:
@@ -170,9 +171,11 @@ def _prepared(
     )
     if path is not None and "://" not in path and os.path.lexists(path):
         raise InputError(f"{path} exists already", hint="a dataset is written to a new folder")
+    if not 0 <= on.cut < 1:
+        raise InputError(f"--cut {on.cut:g}: expected a probability below 1")
     limit = default_limit() if memory_limit is None else memory_limit
     with on.opened(limit, threads) as engine:
-        yield prepare_stored(engine, checked, sources, query, options, progress)
+        yield prepare_stored(engine, checked, sources, query, replace(options, cut=on.cut), progress)
 
 
 def _sources(evidence: Any) -> list[Source]:
@@ -224,7 +227,11 @@ class StoredWorld:
 
     def stats(self) -> dict[str, Any]:
         """What `--stats` writes."""
-        return record_of(self.summary, (), (), "none", None).stats(self.summary.guarantee) | {"proved": self.is_proved}
+        return (
+            record_of(self.summary, (), (), "none", None).stats(self.summary.guarantee)
+            | {"proved": self.is_proved}
+            | _cuts(self.summary)
+        )
 
 
 def maximize_on(
@@ -305,7 +312,7 @@ def explain_on(
                 f"largest component: {found.largest:,} ground clauses and facts, {problem.name_of(found.largest_at)} is in it",
                 f"{found.rounds} rounds to find the components",
             ),
-            notes=problem.facts.notes,
+            notes=(*problem.facts.notes, *(cut.text for cut in summary.cuts)),
         )
 
 
@@ -349,6 +356,7 @@ def infer_dataset(
     engine: Any = SPARK,
     spark_remote: str | None = None,
     spark_folder: str | None = None,
+    cut: float = 0.0,
     method: Any = "auto",
     estimator: str = "auto",
     chains: int | None = None,
@@ -365,13 +373,16 @@ def infer_dataset(
     memory_limit: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Dataset:
-    """As `infer` on an engine, with the rows as Parquet files in a new folder; none of them comes to this program."""
+    """As `infer` on an engine, with the rows as Parquet files in a new folder; none of them comes to this program.
+
+    cut: pairs of equivalence relations that are less probable by themselves tie no groups; the result says what that costs.
+    """
     from markovlogic.report.progress import progress_of
 
     sampling = Sampling(chains, draws, burn_in, seed, None, target_stderr, estimator=estimator)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     options = EngineOptions(sampling, method, assumed, include_evidence, top)
-    on = OnEngine(engine, spark_remote, spark_folder)
+    on = OnEngine(engine, spark_remote, spark_folder, cut=cut)
     with progress_of(progress) as shown:
         made = infer_on(on, model, evidence, query, options, {}, path=os.fspath(path), memory_limit=memory_limit, progress=shown)
     assert isinstance(made, Dataset)
@@ -454,10 +465,14 @@ def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], opt
             exclusive=tuple(model.predicates[name].exclusive for name in predicates),
             whole=tuple(False for _ in predicates),
             notes=summary.concerns,
-            remarks=(*prepared.problem.facts.notes, _course(summary)),
+            remarks=(*prepared.problem.facts.notes, _course(summary), *(cut.text for cut in summary.cuts)),
             **numbers,
         )
     )
+
+
+def _cuts(summary: Summary) -> dict[str, Any]:
+    return {"cuts": [vars(cut) for cut in summary.cuts]} if summary.cuts else {}
 
 
 def _course(summary: Summary) -> str:

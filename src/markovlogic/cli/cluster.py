@@ -89,6 +89,7 @@ def cluster(
     engine: options.Engine = None,
     spark_remote: options.SparkRemote = None,
     spark_folder: options.SparkFolder = None,
+    cut: options.Cut = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Write the clusters of an equivalence relation, with the probability that each is exactly right."""
@@ -98,7 +99,7 @@ def cluster(
 
     if not predicate.strip():
         raise InputError("cluster needs --predicate P, the equivalence relation whose clusters are wanted")
-    options.check_engine(engine, spark_remote, spark_folder)
+    options.check_engine(engine, spark_remote, spark_folder, cut)
     if engine is not None:
         from markovlogic.problem.prepare import Assumptions
         from markovlogic.running.sampling import Sampling
@@ -106,7 +107,7 @@ def cluster(
         if pairs:
             raise InputError("--pairs: not supported with --engine", hint=f"mln infer -q {predicate} --engine {engine} has them")
         return on_engine.write_clusters(
-            on_engine.engine_of(engine, spark_remote, spark_folder),
+            on_engine.engine_of(engine, spark_remote, spark_folder, cut),
             model,
             evidence or (),
             predicate.strip(),

@@ -52,6 +52,7 @@ def explain(
     engine: options.Engine = None,
     spark_remote: options.SparkRemote = None,
     spark_folder: options.SparkFolder = None,
+    cut: options.Cut = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Show how big a problem is, which plan `infer` would execute, and what it would cost. Runs nothing long."""
@@ -66,7 +67,7 @@ def explain(
     from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
-    options.check_engine(engine, spark_remote, spark_folder)
+    options.check_engine(engine, spark_remote, spark_folder, cut)
     if engine is not None:
         limits = (time_limit, target_stderr)
         choices = EngineOptions(
@@ -76,7 +77,7 @@ def explain(
             include_evidence,
         )
         elsewhere = {"network": network, "compress": compressor, "proposals": source}
-        on = on_engine.engine_of(engine, spark_remote, spark_folder)
+        on = on_engine.engine_of(engine, spark_remote, spark_folder, cut)
         found = on_engine.explained(on, model, evidence or (), query, choices, elsewhere, memory_limit=limit, quiet=quiet)
     else:
         with shown_progress(quiet=quiet) as progress:

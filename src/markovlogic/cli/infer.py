@@ -84,6 +84,7 @@ def infer(
     engine: options.Engine = None,
     spark_remote: options.SparkRemote = None,
     spark_folder: options.SparkFolder = None,
+    cut: options.Cut = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Infer the probability of every query atom that the evidence leaves open."""
@@ -103,7 +104,7 @@ def infer(
     from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
-    options.check_engine(engine, spark_remote, spark_folder)
+    options.check_engine(engine, spark_remote, spark_folder, cut)
     dataset = on_engine.dataset_at(engine, output)
     check_outputs((None if dataset else output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
@@ -120,7 +121,7 @@ def infer(
             top,
         )
         elsewhere = {"network": network, "compress": compressor, "proposals": source, "state": state}
-        on = on_engine.engine_of("spark", spark_remote, spark_folder)
+        on = on_engine.engine_of("spark", spark_remote, spark_folder, cut)
         files = evidence or ()
         return on_engine.write_dataset(
             on, model, files, query, choices, elsewhere, dataset, stats, memory_limit=limit, quiet=quiet
@@ -160,6 +161,7 @@ def infer(
             engine=engine,
             spark_remote=spark_remote,
             spark_folder=spark_folder,
+            cut=cut or 0.0,
             progress=progress,
         )
     result = replace(result, run=replace(result.run, command=without_passwords(shlex.join(["mln", *sys.argv[1:]]))))

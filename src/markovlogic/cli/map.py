@@ -80,6 +80,7 @@ def map_(
     engine: options.Engine = None,
     spark_remote: options.SparkRemote = None,
     spark_folder: options.SparkFolder = None,
+    cut: options.Cut = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Find the most probable world: its true atoms, its weight, and a bound on the weight of any other world."""
@@ -98,7 +99,7 @@ def map_(
     compressor = compressor_from(compress, rank, ratio, set_ or ())
     if compressor is None and not polish:
         raise InputError("--no-polish belongs to --compress, which is missing", hint="add --compress NAME, or remove --no-polish")
-    options.check_engine(engine, spark_remote, spark_folder)
+    options.check_engine(engine, spark_remote, spark_folder, cut)
     if engine is not None:
         from markovlogic.problem.prepare import Assumptions
 
@@ -106,7 +107,7 @@ def map_(
         if given := [name for name, value in searched.items() if value is not None]:
             raise InputError(f"{', '.join(given)}: not supported with --engine", hint="leave it out, or leave out --engine")
         return on_engine.write_world(
-            on_engine.engine_of(engine, spark_remote, spark_folder),
+            on_engine.engine_of(engine, spark_remote, spark_folder, cut),
             model,
             evidence or (),
             query,

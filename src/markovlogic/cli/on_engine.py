@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from markovlogic.api.explain import Explanation
     from markovlogic.api.scaled import OnEngine
     from markovlogic.scale_out.options import EngineOptions
+    from markovlogic.scale_out.stages import Summary
 
 
-def engine_of(engine: str, spark_remote: str | None, spark_folder: str | None) -> OnEngine:
+def engine_of(engine: str, spark_remote: str | None, spark_folder: str | None, cut: float | None) -> OnEngine:
     """The engine that the options name."""
     from markovlogic.api.scaled import OnEngine
 
-    options.check_engine(engine, spark_remote, spark_folder)
-    return OnEngine(engine, spark_remote, spark_folder)
+    options.check_engine(engine, spark_remote, spark_folder, cut)
+    return OnEngine(engine, spark_remote, spark_folder, cut=cut or 0.0)
 
 
 def dataset_at(engine: str | None, output: str | None) -> str | None:
@@ -50,7 +51,7 @@ def write_dataset(
         made = infer_on(on, model, evidence, query, choices, elsewhere, path=path, memory_limit=memory_limit, progress=progress)
     assert isinstance(made, Dataset)
     _write_stats(made.stats(), stats)
-    return _end(f"wrote {path}: {made.line}", made.concerns(), quiet=quiet)
+    return _end(f"wrote {path}: {made.line}", made.concerns(), made.summary, quiet=quiet)
 
 
 def write_world(
@@ -78,7 +79,7 @@ def write_world(
     if path is None:
         with atomic_file(STANDARD_OUTPUT if output is None else output) as file:
             file.write("".join(f"{name}\n" for name in world.atoms).encode())
-    return _end(("" if output is None else f"wrote {output}: ") + world.line, (), quiet=quiet)
+    return _end(("" if output is None else f"wrote {output}: ") + world.line, (), world.summary, quiet=quiet)
 
 
 def write_clusters(
@@ -96,7 +97,7 @@ def write_clusters(
     if path is None:
         write_table(found, output)
     line = f"{summary.components:,} components of candidate pairs; how likely a cluster is right is left out on an engine"
-    return _end(("" if output == "-" else f"wrote {output}: ") + line, summary.concerns, quiet=quiet)
+    return _end(("" if output == "-" else f"wrote {output}: ") + line, summary.concerns, summary, quiet=quiet)
 
 
 def explained(
@@ -126,9 +127,11 @@ def _write_stats(record: dict[str, Any], path: str | None) -> None:
             file.write(json.dumps(record, indent=2, allow_nan=False).encode() + b"\n")
 
 
-def _end(line: str, concerns: Sequence[str], *, quiet: bool) -> int:
+def _end(line: str, concerns: Sequence[str], summary: Summary, *, quiet: bool) -> int:
     if not quiet:
         show_message(line)
+        for cut in summary.cuts:
+            show_message(f"note: {cut.text}")
     for concern in concerns:
         show_message(f"concern: {concern}")
     return 1 if concerns else 0

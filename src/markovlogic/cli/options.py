@@ -179,6 +179,16 @@ SparkFolder = Annotated[
         rich_help_panel=ENGINE,
     ),
 ]
+Cut = Annotated[
+    float | None,
+    typer.Option(
+        "--cut",
+        metavar="P",
+        help="With --engine: pairs of an equivalence relation that are less probable by themselves are false where no other pair "
+        "ties their groups. The result says how many, and about how far answers are off.",
+        rich_help_panel=ENGINE,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress and no notes.", rich_help_panel=OUTPUT)]
 
 
@@ -255,13 +265,15 @@ def query_option(what: str) -> Any:
     return typer.Option("-q", "--query", metavar="ATOMS", help=what, rich_help_panel=PROBLEM)
 
 
-def check_engine(engine: str | None, spark_remote: str | None, spark_folder: str | None) -> None:
+def check_engine(engine: str | None, spark_remote: str | None, spark_folder: str | None, cut: float | None) -> None:
     """Refuse what belongs to another engine than the one that is named."""
     if engine not in (None, "local", "spark"):
         raise InputError(f"--engine {engine}: unknown", hint="choose local or spark")
     for option, value in (("--spark-remote", spark_remote), ("--spark-folder", spark_folder)):
         if value is not None and engine != "spark":
             raise InputError(f"{option} is about --engine spark", hint="add --engine spark, or leave it out")
+    if cut is not None and engine is None:
+        raise InputError("--cut is about --engine", hint="add --engine local or --engine spark, or leave it out")
 
 
 def check_sampling(

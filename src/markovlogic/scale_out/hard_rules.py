@@ -109,10 +109,10 @@ def _decided(problem: StoredProblem, clause: ClauseTemplate, target: int) -> Sto
         status = f"CASE WHEN n.status = {UNKNOWN} THEN {value} ELSE t.status END"
         rows = f"SELECT {listed}, {status} AS status FROM {relation.table} AS t LEFT JOIN {fresh} AS n ON {match}"
         rows = f"SELECT * FROM ({rows}) AS u WHERE u.status <> {FALSE}"
-    return _next(problem, wanted.predicate, rows)
+    return next_version(problem, wanted.predicate, rows)
 
 
-def _next(problem: StoredProblem, name: str, rows: str, default: int | None = None) -> StoredRelation:
+def next_version(problem: StoredProblem, name: str, rows: str, default: int | None = None) -> StoredRelation:
     """The relation's next version, under a name of its own: nothing can be overwritten by what is read from it."""
     relation = problem.relations[name]
     stem, _, number = relation.table.partition("__")
@@ -135,7 +135,7 @@ def _all_but(problem: StoredProblem, name: str, clause: ClauseTemplate, queries:
     if engine.row(f"SELECT 1 AS one FROM ({lost} AND n.{relation.columns[0]} IS NULL) AS own LIMIT 1") is not None:
         wanted = next(literal for literal in clause.literals if literal.predicate == name)
         raise _clash(problem, clause, wanted, f"({lost} AND n.{relation.columns[0]} IS NULL)", FALSE)
-    made = _next(problem, name, f"SELECT * FROM ({known}) AS u WHERE u.status <> {FALSE}", FALSE)
+    made = next_version(problem, name, f"SELECT * FROM ({known}) AS u WHERE u.status <> {FALSE}", FALSE)
     return made if made.n_open < relation.n_open else None
 
 

@@ -24,6 +24,7 @@ class EngineOptions:
     top: int | None = None
     bundle: int = BUNDLE
     large: int = LARGE
+    cut: float = 0.0  # pairs of equivalence relations below this probability tie no groups
     task: Task = Task.MARGINALS
 
     @property

@@ -24,6 +24,7 @@ from markovlogic.results.queries import QueryEvent
 from markovlogic.scale_out.answers import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, STORED
 from markovlogic.scale_out.clauses import SOFT_ROW, Grounded, ground_stored
 from markovlogic.scale_out.components import Bundled, bundled
+from markovlogic.scale_out.cut import Cut, cut_stored, offered_cuts
 from markovlogic.scale_out.executor import CONCERNS_SHOWN as CONCERNS_OF_ONE
 from markovlogic.scale_out.executor import Executor, Task
 from markovlogic.scale_out.facts import read_facts
@@ -53,6 +54,7 @@ class Prepared:
     grounded: Grounded
     bundled: Bundled
     watch: Stopwatch
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Summary:
     concerns: tuple[str, ...]
     seconds: dict[str, float]
     work_seconds: float | None = None  # of one executor, predicted, where only a plan was wanted
+    cuts: tuple[Cut, ...] = ()
     gap: float = 0.0  # by how much another world may weigh more, where a world was wanted
 
 
@@ -95,6 +98,10 @@ def prepare_stored(
     with watch("ground"):
         progress.stage("decide")
         problem = decide_stored(posed, lowered)
+        cuts: tuple[Cut, ...] = ()
+        if options.cut:
+            progress.stage("cut")
+            problem, cuts = cut_stored(problem, lowered, options.cut)
         progress.stage("ground")
         matter = set(rules_that_matter(problem, lowered, queried).templates)  # type: ignore[arg-type]
         # hard rules about the rest are checked: they may leave no world
@@ -110,8 +117,8 @@ def prepare_stored(
         hard = [at for at, template in enumerate(lowered.templates) if isinf(template.weight)]
         found = bundled(engine, grounded, tied, ranges, hard, options.bundle)
     if found.largest > MOST_ROWS:
-        raise ResourceError(_too_large(problem, lowered, found), needed=found.largest, limit=MOST_ROWS)
-    return Prepared(posed, problem, lowered, items, events, codes, grounded, found, watch)
+        raise ResourceError(_too_large(problem, lowered, found, options.cut), needed=found.largest, limit=MOST_ROWS)
+    return Prepared(posed, problem, lowered, items, events, codes, grounded, found, watch, cuts)
 
 
 def _events(problem: StoredProblem, items: Sequence[QueryItem]) -> tuple[tuple[QueryEvent, ...], tuple[int, ...]]:
@@ -149,7 +156,7 @@ def _with_atoms(engine: Engine, grounded: Grounded, codes: tuple[int, ...]) -> G
     return Grounded("ground_rows_asked", grounded.width, grounded.weights, grounded.relations)
 
 
-def _too_large(problem: StoredProblem, lowered: LoweredModel, found: Bundled) -> str:
+def _too_large(problem: StoredProblem, lowered: LoweredModel, found: Bundled, cut: float) -> str:
     """Why a component does not fit an executor, and what cuts it."""
     kinds = problem.engine.rows(
         f"SELECT kind, COUNT(*) AS n FROM {found.table} WHERE comp = {found.largest_at} AND kind >= 0 AND l1 IS NOT NULL"
@@ -159,10 +166,14 @@ def _too_large(problem: StoredProblem, lowered: LoweredModel, found: Bundled) ->
     if kinds:
         rule = problem.model.rules[lowered.templates[int(kinds[0][0])].rule]
         tied = f". Most of it comes from {rule.place}: {rule.text} ({kinds[0][1]:,} ground clauses)"
+    offers = "".join(
+        f"; --cut {own.below:g} leaves groups of at most {own.group:,} and errors of about {own.bias:.2g}"
+        for own in (offered_cuts(problem, lowered) if not cut else ())
+    )
     return (
         f"one component has {found.largest:,} ground clauses and facts, more than an executor holds ({MOST_ROWS:,});"
         f" {problem.name_of(found.largest_at)} is in it{tied}. Close one of the rule's predicates with --closed, give evidence"
-        " for it, or write Known(…) in the rule"
+        f" for it, or write Known(…) in the rule{offers}"
     )
 
 
@@ -315,6 +326,8 @@ def _summary(prepared: Prepared, options: EngineOptions) -> Summary:
     engine, problem = prepared.problem.engine, prepared.problem
     methods: dict[str, int] = {}
     guarantee, converged, worst = Guarantee.EXACT, None, None
+    if any(cut.pairs for cut in prepared.cuts):
+        guarantee = Guarantee.UNBOUNDED
     total = 0.0
     ask = "SELECT word, CAST(SUM(ess) AS BIGINT), MIN(probability), MAX(rhat), SUM(stderr) FROM answers"
     for word, atoms, agreed, rhat, amount in engine.rows(f"{ask} WHERE kind = {COMPONENT} GROUP BY word"):
@@ -348,6 +361,7 @@ def _summary(prepared: Prepared, options: EngineOptions) -> Summary:
         tuple(concerns),
         prepared.watch.stop(),
         total if options.task is Task.PLAN else None,
+        prepared.cuts,
         total if options.task is Task.MAP else 0.0,
     )
 
