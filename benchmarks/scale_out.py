@@ -1,9 +1,9 @@
 """Seconds and memory of runs on an engine, by stage and process: python -m benchmarks.scale_out sail objects 100000.
 
 Objects are linked inside of communities of 3 to 17; records are candidates inside of blocks of 2 to 7. The engine's processes are
-those that the run starts: with Sail its server, with Spark Java and its Python workers; `--heap 1g` bounds Java's. Memory is what a
-process had at most, seen ten times a second. By stage: seconds, CPU seconds of all processes, megabytes of the driver, and of all
-others together.
+those that the run starts: with Sail its server, with Spark Java and its Python workers; `--heap 1g` bounds Java's. Memory is what
+a process had at most, seen ten times a second. By stage: seconds, CPU seconds of all processes, megabytes of the driver, and of
+all others together.
 """
 
 from __future__ import annotations
