@@ -502,7 +502,7 @@ export function explore(root, data, host = {}) {
   root.classList.add("mln");
   root.replaceChildren(top, tabs, panel);
   draw();
-  return {select: state.select, show, state, update(next) { state.data = next; state.changes = []; if (!next.answers.atom.includes(state.selected)) state.selected = null; draw(); }};
+  return {select: state.select, show, state, redraw: draw, update(next) { state.data = next; state.changes = []; if (!next.answers.atom.includes(state.selected)) state.selected = null; draw(); }};
 }
 
 // ---- the widget of notebooks: explanations are requested from the running program
@@ -512,16 +512,18 @@ export default {
     let last = 0;
     const why = (atom, changes) => new Promise((resolve, reject) => { waiting.set(++last, {resolve, reject}); model.send({id: last, atom, changes}); });
     const answered = message => {
+      if (message.live) { host.why = why; view.redraw(); return; }
       const asked = waiting.get(message.id);
       waiting.delete(message.id);
       if (asked) message.error ? asked.reject(new Error(message.error)) : asked.resolve(message.found);
     };
     model.on("msg:custom", answered);
     const data = () => JSON.parse(model.get("data"));
-    const host = {...(model.get("live") ? {why} : {}), selected: atom => { model.set("selected", atom ?? ""); model.save_changes(); }};
+    const host = {selected: atom => { model.set("selected", atom ?? ""); model.save_changes(); }};
     const view = explore(el, data(), host);
     const changed = () => view.update(data());
     model.on("change:data", changed);
+    model.send({live: null});  // a saved notebook has no program that answers: what the page holds is shown then
     return () => { model.off("msg:custom", answered); model.off("change:data", changed); };
   },
 };

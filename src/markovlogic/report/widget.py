@@ -26,7 +26,6 @@ def widget(data: Mapping[str, Any], explain: Explain | None) -> Any:
         _esm = asset("view.js")
         _css = asset("view.css")
         data = traitlets.Unicode().tag(sync=True)
-        live = traitlets.Bool().tag(sync=True)
         selected = traitlets.Unicode().tag(sync=True)
 
         def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -35,15 +34,21 @@ def widget(data: Mapping[str, Any], explain: Explain | None) -> Any:
             shown, more = found if isinstance(found, tuple) else (found, {})
             return {**(shown or {}), "text/html": framed(json.loads(self.data))}, more
 
-    made = Explorer(data=json.dumps(data, allow_nan=False), live=explain is not None)
+    made = Explorer(data=json.dumps(data, allow_nan=False))
 
     def answer(_: Any, message: Mapping[str, Any], __: Any) -> None:
         assert explain is not None
+        if "live" in message:
+            made.send({"live": True})
+            return
         try:
             found = explain(str(message["atom"]), [str(one) for one in message["changes"]])
             made.send({"id": message["id"], "found": found})
         except MarkovLogicError as error:
             made.send({"id": message["id"], "error": str(error)})
+        except Exception as error:  # else the view would wait forever
+            made.send({"id": message["id"], "error": f"internal error: {type(error).__name__}: {error}"})
+            raise
 
     if explain is not None:
         made.on_msg(answer)
