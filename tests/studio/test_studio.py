@@ -169,6 +169,17 @@ def test_a_user_runs_explains_changes_and_stops(browser, studio, tmp_path):
     tab.click("[data-panel=comparison]")
     assert tab.locator(".changes tbody tr").count() >= 2
 
+    # weights from the facts, in the editor; then the rules as they were
+    tab.fill("input[aria-label=query]", "Smokes")
+    tab.click(".learn")
+    tab.wait_for_selector("text=The rules have the learned weights now")
+    learned = tab.input_value("textarea")
+    assert learned.count("=>") == 2 and "0.5 !Smokes(x)" not in learned
+    tab.fill("textarea", (EXAMPLES / "smokers.mln").read_text())
+    tab.fill("input[aria-label='search facts']", "dan")
+    tab.wait_for_selector(".facts .chip >> text=Friends(Ann,Bob)", state="detached")
+    assert tab.locator(".facts .chip").all_inner_texts()[0] == "!Smokes(Dan)"
+
     # a long run goes on until it is stopped
     tab.select_option("select[aria-label=method]", "gibbs")
     tab.fill("input[aria-label=draws]", "1000000000")

@@ -61,7 +61,7 @@ function answersPanel(state) {
     onclick() { this.setAttribute("aria-pressed", this.getAttribute("aria-pressed") !== "true"); select(); }}, "Explained") : null;
   const total = h("span", {class: "count dim", role: "status"});
   const body = h("tbody"), head = h("tr");
-  const view = h("div", {class: "window", onscroll: () => requestAnimationFrame(draw), tabIndex: 0, onkeydown: move, "aria-label": "answers"},
+  const view = h("div", {class: "window", onscroll: () => requestAnimationFrame(scrolled), tabIndex: 0, onkeydown: move, "aria-label": "answers"},
     h("table", {class: "rows"}, h("thead", {}, head), body));
   const titles = {atom: "Atom", probability: "Probability", stderr: "± error", rhat: "R-hat", ess: "ESS"};
   const columns = data.columns;
@@ -109,9 +109,16 @@ function answersPanel(state) {
 
   const spacer = rows => h("tr", {}, h("td", {colSpan: 2 + columns.length, style: {height: `${rows * ROW}px`, padding: 0}}));
 
+  let first = 0, last = 0;  // rows that are drawn
+  const seen = margin => [Math.max(0, Math.floor(view.scrollTop / ROW) - margin), Math.min(shown.length, Math.ceil((view.scrollTop + Math.max(view.clientHeight, 640)) / ROW) + margin)];
+
+  function scrolled() {
+    const [from, to] = seen(2);
+    if (from < first || to > last) draw();
+  }
+
   function draw() {
-    const first = Math.max(0, Math.floor(view.scrollTop / ROW) - MARGIN);
-    const last = Math.min(shown.length, Math.ceil((view.scrollTop + Math.max(view.clientHeight, 640)) / ROW) + MARGIN);
+    [first, last] = seen(MARGIN);
     const lines = first > 0 ? [spacer(first)] : [];
     for (let at = first; at < last; at++) {
       const row = shown[at], name = data.atom[row];

@@ -6,6 +6,7 @@ It keeps the last result, so that explanations and comparisons need no other run
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
@@ -121,21 +122,24 @@ class Worker:
         return explain(model, evidence, job["query"], progress=self, **_assumed(prepared, job), **options).as_dict()
 
     def facts(self, job: Job) -> dict[str, Any]:
-        """The evidence by predicate, as far as it is shown."""
+        """The evidence by predicate, as far as it is shown; `search`: only facts whose text has it."""
         from markovlogic.data.arrow import atom_names
         from markovlogic.data.evidence import FALSE, TRUE, codes
 
-        prepared = _prepared(job)
-        problem = prepared.problem
+        problem, wanted = _prepared(job).problem, str(job.get("search") or "").lower()
+        signs = {TRUE: "", FALSE: "!"}
         found = {}
         for name, own in problem.evidence.facts.items():
             domains = tuple(problem.domains[one] for one in problem.model.predicates[name].types)
             sizes = tuple(map(len, domains))
-            args, truth = own.args[:FACTS_SHOWN], own.truth[:FACTS_SHOWN]
-            texts = atom_names(name, codes(args, sizes), sizes, domains).to_pylist()
-            signs = {TRUE: "", FALSE: "!"}
-            facts = [f"{signs.get(int(value), '?')}{text}" for text, value in zip(texts, truth, strict=True)]
-            found[name] = {"count": len(own), "facts": facts}
+            texts = atom_names(name, codes(own.args, sizes), sizes, domains).to_pylist()
+            rows = [at for at, text in enumerate(texts) if wanted in text.lower()]
+            shown = []
+            for at in rows[:FACTS_SHOWN]:
+                log_odds = 0.0 if own.log_odds is None else float(own.log_odds[at])
+                says = f"{1 / (1 + math.exp(-log_odds)):.4g}" if log_odds else "" if own.number is None else f"{own.number[at]:g}"
+                shown.append([f"{signs.get(int(own.truth[at]), '?')}{texts[at]}", says])
+            found[name] = {"count": len(own), "found": len(rows), "has_numbers": own.number is not None, "facts": shown}
         return {"predicates": found}
 
     def learn(self, job: Job) -> dict[str, Any]:
@@ -216,7 +220,12 @@ def main() -> None:
         with there:
             there.wait_for(lambda: bool(waiting))
             job = waiting.pop(0)
-        worker.do(job)
+            late = job["do"] == "why" and any(one["do"] == "why" for one in waiting)
+        if late:
+            worker.number = int(job["id"])
+            worker.write(failed="another atom was chosen", faults=[])
+        else:
+            worker.do(job)
 
 
 if __name__ == "__main__":

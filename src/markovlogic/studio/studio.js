@@ -170,8 +170,8 @@ async function tidy() {
 const progress = h("div", {className: "progress", hidden: true}), messages = h("div"), plan = h("div"), result = h("div", {className: "result"}, h("div", {className: "empty"}, "Run the rules to see probabilities, and why they are what they are."));
 let running = 0, view = null;
 
-async function work(given, quiet = false) {
-  if (!quiet) { running++; messages.replaceChildren(); stopButton.disabled = false; for (const one of [runButton, explainButton, learnButton]) one.disabled = true; showProgress({stage: "start"}); }
+async function work(given, {quiet = false, keep = false} = {}) {
+  if (!quiet) { running++; if (!keep) messages.replaceChildren(); stopButton.disabled = false; for (const one of [runButton, explainButton, learnButton]) one.disabled = true; showProgress({stage: "start"}); }
   try {
     const {id} = await ask("work", given);
     for (;;) {
@@ -208,7 +208,7 @@ async function run() {
     const data = await work(job("run"));
     plan.replaceChildren();
     if (view) view.update(data);
-    else view = explore(result, data, {why: (atom, changed) => work({do: "why", atom, changes: changed}, true)});
+    else view = explore(result, data, {why: (atom, changed) => work({do: "why", atom, changes: changed}, {keep: true})});
     if (data.comparison) messages.replaceChildren(h("p", {className: "dim moved"}, moved(data.comparison)));
   } catch (error) { complain(error); }
 }
@@ -224,9 +224,9 @@ async function explain() {
   try {
     const own = await work(job("explain"));
     const size = value => value === null || value === undefined ? "?" : value.toLocaleString("en");
-    const shown = own.candidates.filter(one => one.possible).map(one => [one.method, one.guarantee, one.seconds === null ? "" : one.seconds < 1 ? "< 1 s" : `~ ${Math.round(one.seconds)} s`, one.memory_bytes === null ? "" : `${(one.memory_bytes / 1e6).toFixed(1)} MB`]);
+    const shown = own.candidates.filter(one => one.possible).map(one => [one.method, one.network ?? "", one.guarantee, one.seconds === null ? "" : one.seconds < 0.95 ? "< 1 s" : `~ ${Math.round(one.seconds)} s`, one.memory_bytes === null ? "" : one.memory_bytes < 1e5 ? "< 0.1 MB" : `${(one.memory_bytes / 1e6).toFixed(1)} MB`]);
     plan.replaceChildren(h("div", {className: "card plan"}, h("h2", {}, "Plan: ", own.plan.method), h("p", {}, own.plan.reason),
-      h("p", {className: "dim"}, `${size(own.groundings)} groundings, ${size(own.atoms)} open atoms, ${size(own.clauses ?? own.clauses_at_most)} clauses, ${size(own.components)} components, the largest with ${size(own.largest_component)} atoms`), table(["Method", "Guarantee", "Time", "Memory"], shown)));
+      h("p", {className: "dim"}, `${size(own.groundings)} groundings, ${size(own.atoms)} open atoms, ${size(own.clauses ?? own.clauses_at_most)} clauses, ${size(own.components)} components, the largest with ${size(own.largest_component)} atoms`), table(["Method", "Network", "Guarantee", "Time", "Memory"], shown)));
   } catch (error) { complain(error); }
 }
 
@@ -244,9 +244,12 @@ async function learn() {
 const facts = h("div", {className: "facts"});
 let changes = [], known = {};
 
+const search = h("input", {type: "search", placeholder: "Search facts", "aria-label": "search facts", oninput() { clearTimeout(sought); sought = setTimeout(loadFacts, SETTLE); }});
+let sought = 0;
+
 async function loadFacts() {
   if (!sources().length) { known = {}; drawFacts(); return; }
-  try { known = (await work({...job("facts"), query: "", changes: []}, true)).predicates; drawFacts(); }
+  try { known = (await work({...job("facts"), query: "", changes: [], search: search.value}, {quiet: true})).predicates; drawFacts(); }
   catch (error) { facts.replaceChildren(h("p", {className: "dim"}, error.message)); }
 }
 
@@ -261,9 +264,12 @@ function drawFacts() {
   const changed = new Map(changes.map(one => [one.replace(/^[!?]/, ""), one])), wanted = facts.querySelector("input")?.value ?? "";
   const own = h("input", {placeholder: "Change a fact: !Smokes(Ann)", "aria-label": "change a fact"});
   const form = h("form", {className: "tools", onsubmit: event => { event.preventDefault(); if (own.value.trim()) { changes.push(own.value.trim()); drawFacts(); } }}, own, button("Change", () => form.requestSubmit()));
-  facts.replaceChildren(...Object.entries(known).map(([name, one]) => h("details", {open: one.count <= 40 || opened.has(name), ontoggle() { this.open ? opened.add(name) : opened.delete(name); }}, h("summary", {}, `${name}: ${one.count.toLocaleString("en")} ${one.count === 1 ? "fact" : "facts"}`),
-    h("div", {className: "list"}, one.facts.map(fact => { const now = changed.get(fact.replace(/^[!?]/, "")); return h("button", {type: "button", className: `chip${now ? " off" : ""}`, title: now ? "take the change back" : "assume the opposite in the next run", onclick: () => toggle(fact)}, now ?? fact); }),
-      one.count > one.facts.length ? h("p", {className: "dim"}, `and ${(one.count - one.facts.length).toLocaleString("en")} more`) : null))),
+  facts.replaceChildren(...Object.entries(known).filter(([, one]) => one.found).map(([name, one]) => h("details", {open: one.found <= 40 || opened.has(name), ontoggle() { this.open ? opened.add(name) : opened.delete(name); }}, h("summary", {}, `${name}: ${one.found < one.count ? `${one.found.toLocaleString("en")} of ` : ""}${one.count.toLocaleString("en")} ${one.count === 1 ? "fact" : "facts"}`),
+    h("div", {className: "list"}, one.facts.map(([fact, says]) => {
+      const now = changed.get(fact.replace(/^[!?]/, "")), more = says ? h("span", {className: "dim"}, ` ${says}`) : null;
+      if (one.has_numbers) return h("span", {className: "chip"}, fact, more);
+      return h("button", {type: "button", className: `chip${now ? " off" : ""}`, title: now ? "take the change back" : "assume the opposite in the next run", onclick: () => toggle(fact)}, now ?? fact, now ? null : more);
+    }), one.found > one.facts.length ? h("p", {className: "dim"}, `and ${(one.found - one.facts.length).toLocaleString("en")} more`) : null))),
   form, changes.length ? h("p", {className: "changes"}, "Changed for the next run: ", changes.map(one => h("button", {type: "button", className: "chip off", onclick: () => { changes = changes.filter(other => other !== one); drawFacts(); }}, `${one} ✕`))) : "");
   if (wanted) own.value = "";
 }
@@ -275,7 +281,7 @@ root.replaceChildren(
     h("div", {className: "left"}, h("div", {className: "editor"}, gutter, sheet), problems,
       h("div", {className: "card fields"}, h("label", {}, "Evidence"), evidence, h("label", {}, "Query"), query, h("label", {}, "Method"), h("div", {className: "line"}, method, draws, limit, h("label", {}, traces, " traces"))),
       h("div", {className: "actions"}, runButton, stopButton, explainButton, learnButton),
-      h("div", {className: "card"}, h("h2", {}, "Facts"), facts)),
+      h("div", {className: "card"}, h("div", {className: "head"}, h("h2", {}, "Facts"), search), facts)),
     h("div", {className: "right"}, progress, messages, plan, result)));
 drawText();
 check();
