@@ -79,7 +79,7 @@ class Clustering:
         from markovlogic.reasons.relation import LikelyPairs
 
         pairs = self.pairs
-        return LikelyPairs(pairs.one.astype(np.int64) * pairs.n + pairs.other, pairs.probability, bool(pairs.stderr.any()))
+        return LikelyPairs(pairs.one.astype(np.int64) * pairs.n + pairs.other, pairs.probability, pairs.stderr)
 
     def table(self) -> Any:
         """Arrow table: constant, cluster, probability (that the cluster is exactly right), one row a constant."""

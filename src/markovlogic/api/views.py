@@ -35,7 +35,7 @@ def why(result: Marginals, atom: str, **options: Any) -> Reasons:
         if name not in result.predicates:
             return None
         own = result.predicate_of == result.predicates.index(name)
-        return LikelyPairs(result.code[own], result.probability[own], bool(result.run.chains))
+        return LikelyPairs(result.code[own], result.probability[own], result.stderr[own])
 
     return why_of(result.prepared, atom, known=known, pairs=pairs, **options)
 
@@ -50,7 +50,7 @@ def why_linked(linked: Linked, a: str, b: str, **options: Any) -> Reasons:
     from markovlogic.language.syntax import show_constant
     from markovlogic.linking.model import LinkModel
     from markovlogic.problem.prepare import prepare_problem
-    from markovlogic.reasons.relation import LikelyPairs, records_of_part
+    from markovlogic.reasons.relation import LikelyPairs, part_note, records_of_part
 
     compared, n = linked.compared, linked.compared.records.n
     names = [key.as_py() for key in compared.keys]
@@ -59,17 +59,15 @@ def why_linked(linked: Linked, a: str, b: str, **options: Any) -> Reasons:
         what = f"there is no record {unknown[0]}" if unknown else f"{a} is one record"
         raise InputError(what, hint=f"give two ids, such as {names[0]}")
     code = compared.one.astype(np.int64) * n + compared.other
-    pairs = LikelyPairs(code, linked.pair_probability, bool(linked.pair_stderr.any()))
+    pairs = LikelyPairs(code, linked.pair_probability, linked.pair_stderr)
     keep, left_out = records_of_part(n, pairs, np.zeros(0, np.int64), [names.index(a), names.index(b)])
     part = compared.among(keep)
-    inside = LikelyPairs(part.one.astype(np.int64) * len(keep) + part.other, np.ones(len(part.one)), False)
+    inside = LikelyPairs(part.one.astype(np.int64) * len(keep) + part.other, np.ones(len(part.one)), np.zeros(len(part.one)))
     atom = f"Same({show_constant(a)},{show_constant(b)})"
     model = LinkModel(part, linked.model.one_to_one, "")
-    found = why_of(prepare_problem(parse(model.text, "model.mln"), model.tables, atom), atom, pairs=lambda _: inside, **options)
-    note = f"from the {len(keep):,} records of the pair's part"
-    if left_out:
-        note += f"; others are taken to be apart, the most probable of which has {left_out:.1g}"
-    return replace(found, notes=(*found.notes, note))
+    prepared = prepare_problem(parse(model.text, "model.mln"), model.tables, atom)
+    found = why_of(prepared, atom, pairs=lambda _: inside, **options)
+    return replace(found, notes=(*found.notes, part_note(len(keep), left_out)))
 
 
 @register

@@ -33,6 +33,7 @@ from markovlogic.reasons.relation import (
     PairPath,
     explained_pair,
     found_relations,
+    part_note,
     part_of_pair,
     parts_of_log_odds,
     relation_of,
@@ -103,7 +104,10 @@ def why_of(
     target = _atom_of(problem, atom)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=False) as resources:
         options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **sampling}
-        found = _explained(prepared, target, options, groundings, known, pairs)
+        likely = pairs(target[0])
+        if known is None and likely is not None:
+            known = likely.of(target[1], problem.statuses[target[0]].sizes[0])
+        found = _explained(prepared, target, options, groundings, known, likely)
         if not changes:
             return found
         was_open = [name for name, own in problem.statuses.items() if own.default == UNKNOWN]
@@ -114,7 +118,7 @@ def why_of(
         )  # fmt: skip
         facts = [fact for fact in map(parse_fact, changes) if fact is not None]
         named = [constant for fact in facts for constant in fact.args]
-        return replace(_explained(other, target, options, groundings, None, pairs, named), changed=tuple(changes), before=found)
+        return replace(_explained(other, target, options, groundings, None, likely, named), changed=tuple(changes), before=found)
 
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
@@ -127,7 +131,7 @@ def _explained(
     options: dict[str, Any],
     groundings: int,
     known: tuple[float, float] | None,
-    pairs: Callable[[str], LikelyPairs | None],
+    likely: LikelyPairs | None,
     named: Sequence[str] = (),
 ) -> Reasons:
     """The reasons of an atom; of a pair of a large equivalence relation from the pair's part of the problem."""
@@ -135,7 +139,6 @@ def _explained(
     relation = relation_of(prepared, name, code)
     if relation is None:
         return _explained_here(prepared, target, options, groundings, known, None)
-    likely = pairs(name)
     if likely is None and prepared.problem.statuses[name].sizes[0] > FEW_RECORDS:
         likely = _inferred_pairs(prepared, name, options)
     part = part_of_pair(prepared, relation, code, likely, named)
@@ -146,9 +149,7 @@ def _explained(
     found = _explained_here(smaller, own, options, groundings, known, relation)
     if left_out is None or not math.isfinite(found.logit):
         return found
-    n_records = len(smaller.problem.domains[relation.type_name])
-    rest = f"others are taken to be apart, the most probable of which has {left_out:.1g}"
-    note = f"from the {n_records:,} records of the pair's part; {rest}"
+    note = part_note(len(smaller.problem.domains[relation.type_name]), left_out)
     concerns = found.concerns
     if known is not None and abs(known[0] - found.probability) > FAR + 4 * math.hypot(known[1], found.stderr):
         concerns += (f"in the pair's part alone the probability is {found.probability:.4f}, in the result it is {known[0]:.4f}",)

@@ -45,7 +45,18 @@ class LikelyPairs:
 
     code: Int64  # of one order or of both
     probability: Float64
-    is_sampled: bool  # then a probability of 0 does not mean that a pair is impossible
+    stderr: Float64
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a probability of 0 does not mean that a pair is impossible."""
+        return bool(np.nan_to_num(self.stderr).any())
+
+    def of(self, code: int, n: int) -> tuple[float, float] | None:
+        """Probability and standard error of a pair among n records, in whichever order it is listed."""
+        one, other = divmod(code, n)
+        at = np.flatnonzero((self.code == code) | (self.code == other * n + one))
+        return (float(self.probability[at[0]]), float(self.stderr[at[0]])) if len(at) else None
 
 
 def relation_of(prepared: PreparedProblem, name: str, code: int) -> Equivalence | None:
@@ -113,6 +124,12 @@ def records_of_part(n: int, pairs: LikelyPairs, sure: Int64, wanted: Sequence[in
         if len(keep) <= MOST_RECORDS:
             break
     return keep, left_out
+
+
+def part_note(n_records: int, left_out: float | None) -> str:
+    """What is said of a pair that its part alone explains."""
+    note = f"from the {n_records:,} records of the pair's part"
+    return f"{note}; others are taken to be apart, the most probable with {left_out:.1g}" if left_out else note
 
 
 def _named_records(prepared: PreparedProblem, relation: Equivalence) -> Int64:
