@@ -144,14 +144,17 @@ def test_an_executed_jupyter_notebook(browser, tmp_path):
     command = ["jupyterlab", "--no-browser", "--allow-root", "--IdentityProvider.token=t"]
     folders = {f"JUPYTER_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     with served(command, tmp_path, **folders) as port:
-        tab = browser.new_page(viewport={"width": 1500, "height": 1100})
+        tab = browser.new_page(viewport={"width": 1200, "height": 900})
         tab.set_default_timeout(60_000)
         tab.goto(f"http://127.0.0.1:{port}/lab/tree/explore.ipynb?token=t")
         tab.click(".jp-CodeCell .cm-content")
         tab.wait_for_selector("text=Python 3 (ipykernel) | Idle")
         tab.keyboard.press("Control+Enter")
         reads_and_changes(tab)
-        tab.screenshot(path=tmp_path / "jupyter.png")
+        tab.keyboard.press("Control+b")  # without the list of files, from the first cell on
+        tab.add_style_tag(content=".Toastify { display: none }")
+        tab.locator(".jp-CodeCell .cm-content").scroll_into_view_if_needed()
+        tab.locator(".jp-Notebook").screenshot(path=tmp_path / "jupyter.png")
         tab.close()
 
 
