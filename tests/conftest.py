@@ -4,7 +4,7 @@ import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 
 import pytest
 from tests.waiting import Clock
@@ -45,6 +45,17 @@ def sail() -> Iterator[Callable[[int], AbstractContextManager[Engine]]]:
                     yield engine
 
         yield opened
+
+
+@pytest.fixture(params=["duckdb", "sail"])
+def engines(request: pytest.FixtureRequest) -> tuple[str, Callable[[], AbstractContextManager[Engine]]]:
+    """Name of an engine, and how it is opened: DuckDB in this process, or Sail, a Spark server without Java."""
+    if request.param == "sail":
+        started = request.getfixturevalue("sail")
+        return "sail", lambda: started(2)
+    from markovlogic.grounding.backends.duckdb import open_duckdb
+
+    return "duckdb", lambda: closing(open_duckdb(threads=1))
 
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)

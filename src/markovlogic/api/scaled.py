@@ -166,9 +166,7 @@ def _prepared(
 ) -> Iterator[Prepared]:
     """Bundles of components, for as long as the engine is open; path: where a dataset is to be written."""
     checked = model if isinstance(model, Model) else load(model)
-    sources = (
-        evidence if isinstance(evidence, Evidence) else _sources(evidence) if not on.is_local else evidence_sources(evidence)
-    )
+    sources = engine_sources(on, evidence)
     if path is not None and "://" not in path and os.path.lexists(path):
         raise InputError(f"{path} exists already", hint="a dataset is written to a new folder")
     if not 0 <= on.cut < 1:
@@ -176,6 +174,13 @@ def _prepared(
     limit = default_limit() if memory_limit is None else memory_limit
     with on.opened(limit, threads) as engine:
         yield prepare_stored(engine, checked, sources, query, replace(options, cut=on.cut), progress)
+
+
+def engine_sources(on: OnEngine, evidence: Any) -> Evidence | list[Source]:
+    """What an engine is to read."""
+    if isinstance(evidence, Evidence):
+        return evidence
+    return evidence_sources(evidence) if on.is_local else _sources(evidence)
 
 
 def _sources(evidence: Any) -> list[Source]:

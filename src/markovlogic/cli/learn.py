@@ -105,6 +105,9 @@ def learn(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Learn the weights of rules from training databases."""
@@ -123,6 +126,10 @@ def learn(
             raise InputError("--folds and --hold-out together", hint="leave out databases, or parts of their facts; take one")
     if output is None and not folds and hold_out is None:
         raise InputError("missing output: give -o OUT.mln, or --folds or --hold-out K")
+    options.check_engine(engine, spark_remote, spark_folder, None)
+    if engine is not None and (folds or hold_out is not None):
+        raise InputError("--folds and --hold-out: not supported with --engine", hint="leave them out, or leave out --engine")
+    on: dict[str, Any] = {} if engine is None else {"engine": engine, "spark_remote": spark_remote, "spark_folder": spark_folder}
     check_outputs((output, stats), (model, *evidence))
     if output is not None and not output.endswith(".mln"):
         raise InputError(f"{output} does not end in .mln", hint="learn writes a rule file: give -o OUT.mln")
@@ -153,7 +160,7 @@ def learn(
         if output is not None:
             left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
             arguments["time_limit"] = left if validated is not None else time_limit
-            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **arguments)
+            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **arguments, **on)
             learned.save(output)
             record = learned.as_dict() | record
             concerns += learned.concerns()

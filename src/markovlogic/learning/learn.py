@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.errors import InputError, known_name
+from markovlogic.errors import InputError, UnsupportedError, known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.counted import Wanted
@@ -55,6 +55,9 @@ def learn(
     memory_limit: int | None = None,
     closed_types: bool = False,
     hold_out: int | None = None,
+    engine: Any = None,
+    spark_remote: str | None = None,
+    spark_folder: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Learned:
     """Learn the weights of a model's rules.
@@ -67,9 +70,32 @@ def learn(
     the others; None: in databases left out one at a time, and by fifths of the facts, given the others and not, where there is
     one alone.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
+    engine, spark_remote, spark_folder: as in `infer`; observations of the pseudo-likelihood are counted there, and nothing else.
     progress: as in `infer`; False shows nothing.
     """
     known_name(method, "method", METHODS)
+    if engine is not None:
+        from markovlogic.api.scaled import OnEngine
+        from markovlogic.learning.on_engine import learn_on
+
+        other = {"--time-limit": time_limit, "--hold-out": hold_out, "--method": None if method in (AUTO, PSEUDO) else method}
+        if wrong := [name for name, value in other.items() if value is not None]:
+            raise UnsupportedError(f"{', '.join(wrong)}: not supported on an engine, which learns by pseudo-likelihood")
+        if isinstance(evidence, list) and len(evidence) > 1:
+            raise UnsupportedError("several training databases: on an engine there is one", hint="join its files by commas")
+        data = evidence[0] if isinstance(evidence, list) and evidence else evidence
+        return learn_on(
+            OnEngine(engine, spark_remote, spark_folder),
+            model,
+            data,
+            query,
+            prior=prior,
+            keep_weights=keep_weights,
+            seed=seed,
+            memory_limit=memory_limit,
+            closed_types=closed_types,
+            progress=progress,
+        )
     if hold_out is not None and hold_out < 2:
         raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
     choice = prior_choice(prior)
@@ -121,7 +147,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
             design = ready.design(worlds)
             weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
-        errors, exact_errors = _errors(information, penalty)
+        errors, exact_errors = weight_errors(information, penalty)
         if chosen.has_couplings and goes_on is False:
             further = _Further(
                 PSEUDO, Messages(("the conditional likelihood predicts left-out atoms no better: it is not gone on to",))
@@ -135,7 +161,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
         if further.found is not None:
             weights = further.found.weights
             if further.found.information is not None:
-                errors, exact_errors = _errors(_sparse(further.found.information), penalty)
+                errors, exact_errors = weight_errors(_sparse(further.found.information), penalty)
     worries = list(further.messages.worries)
     if not ended and further.used == PSEUDO:
         worries.append("the search for the best weights ended early: allow more time")
@@ -143,11 +169,11 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
         notes.append(
             "there are too many weights for full standard errors: those given hold where all others are known, and are too small"
         )
-    messages = undecided(task, ready, design, weights, errors, chosen)
+    messages = undecided(task, ready, design, weights, errors, chosen, frozenset().union(*(one.met for one in ready.countings)))
     stats = _stats(ready, further, updates, watch)
     return Learned(
         task.model,
-        Weights(_weights(ready, weights, errors, design)),
+        Weights(learned_weights(ready, weights, errors, design)),
         further.used,
         str(chosen),
         tuple(one.name for one in ready.databases),
@@ -184,7 +210,7 @@ def _goes_on(ready: Prepared, method: str) -> bool:
     return method != PSEUDO and not ready.counts and (ready.coupled or ready.hides or method != AUTO)
 
 
-def _errors(information: Any, penalty: Penalty) -> tuple[Float64, bool]:
+def weight_errors(information: Any, penalty: Penalty) -> tuple[Float64, bool]:
     """Standard errors of weights, nan of those that are held at 0, and whether they are exact."""
     free = np.flatnonzero(~penalty.held)
     errors = np.full(len(penalty.held), np.nan)
@@ -310,7 +336,8 @@ def _completed(ready: Prepared, weights: Float64, seed: int) -> tuple[list[Bool]
     return worlds, updates
 
 
-def _weights(ready: Prepared, weights: Float64, errors: Float64, design: Design) -> tuple[LearnedWeight, ...]:
+def learned_weights(ready: Prepared, weights: Float64, errors: Float64, design: Design) -> tuple[LearnedWeight, ...]:
+    """The weights rule by rule, with the rules that have them."""
     informed = np.diff(design.matrix.tocsc().indptr) > 0
     by_rule: dict[int, list[int]] = {}
     for feature, (number, _) in enumerate(ready.index.keys):

@@ -73,14 +73,15 @@ def _unlisted(task: Task) -> Iterator[str]:
             yield f"{these} as false, like those that the data list as false"
 
 
-def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, errors: Float64, prior: Prior) -> Messages:
-    """What the data do not decide, rule by rule, and what would."""
+def undecided(
+    task: Task, ready: Prepared, design: Design, weights: Float64, errors: Float64, prior: Prior, met: frozenset[int]
+) -> Messages:
+    """What the data do not decide, rule by rule, and what would. met: rules with a grounding that the evidence leaves open."""
     notes: list[str] = []
     worries: list[str] = [*_constant(task, ready)]
     informed = np.diff(design.matrix.tocsc().indptr) > 0
     informed_rules = {ready.index.keys[at][0] for at in np.flatnonzero(informed).tolist()}
     silent = [rule for rule in ready.rules.rules if rule.kept is None and rule.number not in informed_rules]
-    met = frozenset().union(*(one.met for one in ready.countings)) if ready.countings else frozenset()
     for rules, why in (
         (
             [rule.rule for rule in silent if rule.number not in met],

@@ -125,6 +125,11 @@ class Design:
     n_single: int
     group_start: Int64  # (n_groups + 1,) offsets from n_single on
     database: Int32  # (n_rows,) where the row comes from
+    times: Float64 | None = None  # (n_rows,) how often each was observed; None: once
+
+    def _counted(self, values: Float64) -> Float64:
+        """(n_rows,) numbers, as often as rows were observed."""
+        return values if self.times is None else values * self.times
 
     @property
     def n_features(self) -> int:
@@ -147,7 +152,7 @@ class Design:
         """(n_features,) the diagonal of minus the Hessian where all weights are zero; in groups, without what values share."""
         sizes = np.repeat(np.diff(self.group_start), np.diff(self.group_start))
         variance = np.concatenate([np.full(self.n_single, 0.25), 1 / np.maximum(sizes, 1)])
-        return np.asarray(self.matrix.multiply(self.matrix).T @ variance, np.float64)
+        return np.asarray(self.matrix.multiply(self.matrix).T @ self._counted(variance), np.float64)
 
     def units_of(self, units: Bool) -> Design:
         """The observations of some units only."""
@@ -160,6 +165,7 @@ class Design:
             int(units[: self.n_single].sum()),
             offsets(np.diff(self.group_start)[groups]),
             self.database[keep],
+            None if self.times is None else self.times[keep],
         )
 
     def features_of(self, features: Bool) -> Design:
@@ -188,12 +194,12 @@ class Design:
         """Log pseudo-likelihood and its gradient."""
         score = self.matrix @ weights + self.offset
         single, signed = score[: self.n_single], np.where(self.label[: self.n_single], 1.0, -1.0)
-        value = -float(np.logaddexp(0.0, -signed * single).sum())
         log_share = self._log_softmax(score[self.n_single :])
-        value += float(log_share[self.label[self.n_single :]].sum())
+        of_rows = np.concatenate([-np.logaddexp(0.0, -signed * single), np.where(self.label[self.n_single :], log_share, 0.0)])
+        value = float(self._counted(of_rows).sum())
         with np.errstate(over="ignore"):
             expected = np.concatenate([1.0 / (1.0 + np.exp(-single)), np.exp(log_share)])
-        return value, np.asarray(self.matrix.T @ (self.label - expected), np.float64)
+        return value, np.asarray(self.matrix.T @ self._counted(self.label - expected), np.float64)
 
     def information(self, weights: Float64) -> Any:
         """Minus the Hessian, as a sparse matrix."""
@@ -201,14 +207,15 @@ class Design:
 
         p = self.probabilities(weights)
         variance = np.concatenate([p[: self.n_single] * (1 - p[: self.n_single]), p[self.n_single :]])
-        made = self.matrix.T @ sparse.diags_array(variance) @ self.matrix
+        made = self.matrix.T @ sparse.diags_array(self._counted(variance)) @ self.matrix
         n_groups = len(self.group_start) - 1
         if n_groups:
             mean = sparse.csr_array(
                 (p[self.n_single :], np.arange(self.n_single, len(p)), self.group_start), shape=(n_groups, len(p))
             )
             means = mean @ self.matrix
-            made = made - means.T @ means
+            times = np.ones(n_groups) if self.times is None else self.times[self.n_single + self.group_start[:-1]]
+            made = made - means.T @ sparse.diags_array(times) @ means
         return sparse.csc_array(made)
 
     def one_sided(self) -> tuple[Bool, Bool]:

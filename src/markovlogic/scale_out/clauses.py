@@ -37,13 +37,19 @@ class Grounded:
     relations: dict[str, StoredRelation]  # hidden predicates among them
 
 
-def ground_stored(problem: StoredProblem, lowered: LoweredModel) -> Grounded:
-    """Rows of all templates, definitions, groups and soft evidence."""
+def ground_stored(
+    problem: StoredProblem, lowered: LoweredModel, *, keys: Mapping[int, tuple[str, ...]] | None = None, signed: bool = False
+) -> Grounded:
+    """Rows of all templates, definitions, groups and soft evidence.
+
+    keys: variables of templates whose constants make the key of a row, in mixed radix. signed: the number that multiplies a
+    weight may have either sign, whatever its template says.
+    """
     width = max([2, *(len(template.literals) for template in lowered.templates)])
     width = max([width, *(1 + len(cube.literals) for definition in lowered.definitions for cube in definition.cubes)])
     if width > MOST_LITERALS:
         raise UnsupportedError(f"a clause has {width} literals; on an engine at most {MOST_LITERALS} fit into a row")
-    made = _Rows(problem, lowered, width)
+    made = _Rows(problem, lowered, width, keys or {}, signed=signed)
     made.definitions()
     made.templates()
     made.groups()
@@ -57,7 +63,10 @@ def ground_stored(problem: StoredProblem, lowered: LoweredModel) -> Grounded:
 class _Rows:
     """The rows on their way."""
 
-    def __init__(self, problem: StoredProblem, lowered: LoweredModel, width: int) -> None:
+    def __init__(
+        self, problem: StoredProblem, lowered: LoweredModel, width: int, keys: Mapping[int, tuple[str, ...]], *, signed: bool
+    ) -> None:
+        self.keys, self.signed = keys, signed
         self.problem, self.lowered, self.width, self.engine = problem, lowered, width, problem.engine
         self.parts: list[str] = []
         self.weights = [0.0] * len(lowered.templates)
@@ -165,13 +174,29 @@ class _Rows:
         """Each template; those that differ in constants and weights alone together."""
         groups: dict[object, list[int]] = {}
         for number, template in enumerate(self.lowered.templates):
-            groups.setdefault(_shape(template, number), []).append(number)
+            groups.setdefault((_shape(template, number), self.keys.get(number)), []).append(number)
         for number, members in enumerate(groups.values()):
             alike = [self.lowered.templates[at] for at in members]
             if len(members) == 1:
-                self._template(members, alike[0], pattern_of(alike[0]), self.relations, self.problem.domains)
+                self._template(members, alike[0], self._pattern(members, alike[0]), self.relations, self.problem.domains)
             else:
                 self._alike(number, members, alike)
+
+    def _pattern(self, members: list[int], first: ClauseTemplate) -> Pattern:
+        """What is kept of substitutions: what numbers and keys need."""
+        plain = pattern_of(first)
+        return replace(plain, keep=tuple(dict.fromkeys((*plain.keep, *self.keys.get(members[0], ())))))
+
+    def _key(self, members: list[int], first: ClauseTemplate, found: Plan, numbers: Mapping[str, int]) -> str:
+        """The constants of a row's key variables as one number."""
+        key, size = "CAST(0 AS BIGINT)", 1
+        for name in self.keys.get(members[0], ()):
+            assert found.value is not None
+            value, of = found.value[name], len(self.problem.domains[dict(first.variables)[name]])
+            key, size = f"({key} * {of} + {value if isinstance(value, int) else f'r.v{numbers[value]}'})", size * of
+        if size > MOST_ATOMS:
+            raise ResourceError(f"{size:.2g} choices of constants for + variables, at most {MOST_ATOMS:.2g} can be numbered")
+        return key
 
     def _alike(self, number: int, members: list[int], alike: list[ClauseTemplate]) -> None:
         """Templates of one shape: their constants become variables that a table of the rules binds."""
@@ -210,8 +235,8 @@ class _Rows:
         sizes = tuple(len(domains[of]) for of in types)
         relation = StoredRelation(table, types, sizes, FALSE, (0, len(rows), 0), 0, self.engine)
         literals.append(Literal(rule_type, tuple(Variable(name) for name, _ in ((RULE, ""), *bound)), positive=False))
-        pattern = pattern_of(first)
-        pattern = Pattern(tuple(literals), first.equalities, tuple(variables), (RULE, *pattern.keep))
+        keep = (RULE, *self._pattern(members, first).keep)
+        pattern = Pattern(tuple(literals), first.equalities, tuple(variables), keep)
         self._template(members, first, pattern, {**self.relations, rule_type: relation}, domains)
 
     def _template(
@@ -230,7 +255,7 @@ class _Rows:
         if found.nothing_left or not found.groundings:
             return
         numbers = {name: at for at, (name, _) in enumerate(pattern.variables)}
-        only = self._only_open(first, found)
+        only = None if self.keys.get(members[0]) else self._only_open(first, found)
         if only is not None:
             source = only
             literals = ["r.literal" if first.literals[0].positive else "r.literal - 1"]
@@ -245,7 +270,7 @@ class _Rows:
         if first.number is not None:
             source, num = self._numbered(first, found, source, numbers)
         n = "r.n" if found.grouped and only is None else "1"
-        sql = f"SELECT {self.columns(literals, kind, n, num, '0')} FROM {source}"
+        sql = f"SELECT {self.columns(literals, kind, n, num, self._key(members, first, found, numbers))} FROM {source}"
         if isinf(first.weight):
             self._refuse_broken(sql)
         keep = " OR ".join(f"l{at} IS NOT NULL" for at in range(self.width))
@@ -281,7 +306,7 @@ class _Rows:
         table = self.problem.facts.tables.get(own.predicate)
         if table is None:
             return f"{source} WHERE 1 = 0", "0.0"
-        conditions = [f"x.num {'>' if own.positive else '<'} 0"]
+        conditions = ["x.num <> 0" if self.signed else f"x.num {'>' if own.positive else '<'} 0"]
         for at, term in enumerate(own.args):
             type_name = self.problem.model.predicates[own.predicate].types[at]
             if isinstance(term, Constant):
@@ -289,7 +314,7 @@ class _Rows:
             else:
                 value = found.value[term.name]
                 conditions.append(f"x.a{at} = {value if isinstance(value, int) else f'r.v{numbers[value]}'}")
-        return f"{source} JOIN {table} AS x ON {' AND '.join(conditions)}", "ABS(x.num)"
+        return f"{source} JOIN {table} AS x ON {' AND '.join(conditions)}", "x.num" if self.signed else "ABS(x.num)"
 
     def _refuse_broken(self, sql: str) -> None:
         """Refuse evidence that makes a hard clause false."""
