@@ -51,8 +51,13 @@ def largest_error(seed: int, folder: Path, weight: np.ndarray | None = None) -> 
     own, rules, facts = random_pairs(seed)
     (folder / "m.db").write_text(facts)
     found = mln.cluster(mln.Model.parse(rules), folder / "m.db", "Same", progress=False)
-    assert found.guarantee == "exact" and found.converged is None
-    true, labels, share = expected(own if weight is None else weight)
+    assert found.guarantee == "exact" and found.converged is None and found.bound == 0.0
+    return error_of(found, own if weight is None else weight)
+
+
+def error_of(found: mln.Clustering, weight: np.ndarray) -> float:
+    """The largest of pairs and clusters, against sums over all partitions."""
+    true, labels, share = expected(weight)
     number = [int(name[1:]) for name in found.domain.names]
     pairs = found.pairs
     errors = [abs(p - true[number[a], number[b]]) for a, b, p in zip(pairs.one, pairs.other, pairs.probability, strict=True)]
@@ -80,6 +85,44 @@ def test_what_costs_too_much_is_left_to_others(tmp_path: Path, monkeypatch: pyte
     for limit in ("MOST_STEPS", "MOST_STATES", "MOST_BLOCKS"):
         monkeypatch.setattr(block_sums, limit, 4)
         assert largest_error(3, tmp_path) < 1e-9  # by a visit of all worlds
+
+
+def test_what_is_left_out_changes_no_more_than_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks and states that are unlikely are left out; an error larger than a tenth of the bound shows that it is needed."""
+    monkeypatch.setattr(block_sums, "QUICK_STEPS", 0)
+    monkeypatch.setattr("markovlogic.api.cluster.LEFT_OUT", 0.9)
+    tightest = 0.0
+    for seed in range(20):
+        monkeypatch.setattr(block_sums, "LEAST_LIKELY", (0.2, 0.05, 0.01, 0.001)[seed % 4 :])
+        weight, rules, facts = random_pairs(seed)
+        (tmp_path / "m.db").write_text(facts)
+        found = mln.cluster(mln.Model.parse(rules), tmp_path / "m.db", "Same", progress=False)
+        error = error_of(found, weight)
+        assert error <= found.bound + 1e-12
+        if found.bound:
+            assert found.guarantee == "bounded"
+            tightest = max(tightest, error / found.bound)
+    assert tightest > 0.1
+
+
+def test_a_part_of_many_nodes(tmp_path: Path) -> None:
+    """150 records in a row, each a candidate of the next alone: sums along the row."""
+    rng = np.random.default_rng(26)
+    odds = np.exp(rng.normal(0, 2, 149).clip(-4))
+    facts = "".join(f"Cand(R{i}, R{i + 1})\n{o / (1 + o)!r} Same(R{i}, R{i + 1})\n" for i, o in enumerate(odds.tolist()))
+    (tmp_path / "m.db").write_text(facts)
+    rules = AXIOMS + "Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n"
+    found = mln.cluster(mln.Model.parse(rules), tmp_path / "m.db", "Same", progress=False)
+    before, after = np.ones(152), np.ones(152)  # of the records below, and from a record on
+    for i in range(2, 151):
+        before[i] = before[i - 1] + odds[i - 2] * before[i - 2]
+    for i in range(148, -1, -1):
+        after[i] = after[i + 1] + odds[i] * after[i + 2]
+    true = before[:149] * odds * after[2:151] / before[150]
+    number = np.array([int(name[1:]) for name in found.domain.names])
+    low = np.minimum(number[found.pairs.one], number[found.pairs.other])
+    assert found.guarantee == "exact"
+    assert np.abs(found.pairs.probability - true[low]).max() < 1e-9
 
 
 def test_room_for_blocks_is_found_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

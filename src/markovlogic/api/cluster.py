@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop without other limits
 SOLVING_SHARE = 0.5  # of the time that is left, small parts may take so much
+LEFT_OUT = 0.001  # in sums over large parts, so much of the probability at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +131,9 @@ def cluster(
 ) -> Clustering:
     """The partition that disagrees least with the probabilities of pairs, and how likely each cluster is exactly right.
 
-    Small parts of the network of pairs are solved exactly. Pairs that are too unlikely to matter are treated apart where a bound
-    proves that no probability is off by more than 0.01 for it. Chains over the rest stop at a standard error of 0.02, unless
+    Small parts of the network of pairs are solved exactly, and large ones without what is very unlikely, as far as that is cheap.
+    Pairs that are too unlikely to matter are treated apart. A bound
+    proves that no probability is off by more than 0.01 for both. Chains over the rest stop at a standard error of 0.02, unless
     chains, draws, target_stderr or time_limit say otherwise. apart: take records that no candidate pairs connect apart also where
     the bound is larger. state, state_limit: as for `infer`; parts that have not changed keep their probabilities.
     """
@@ -202,8 +204,8 @@ def _clustered(
         domain,
         Clusters(label, right),
         pairs,
-        Guarantee.EXACT if run.apart.bound == 0.0 else Guarantee.BOUNDED,
-        run.apart.bound,
+        Guarantee.BOUNDED if run.bound else Guarantee.EXACT,
+        run.bound,
         None if run.found is None else run.found.converged,
         (*concerns, *run.concerns()),
         tuple(run.notes()),
@@ -231,7 +233,7 @@ class _Run:
             self.wanted &= ~self.known.known
         with own.analysis.watch("sample"):
             own.analysis.progress.stage("solve")
-            self.solved = solve_parts(self.network, self.parts, self.wanted, deadline_share=SOLVING_SHARE)
+            self.solved = solve_parts(self.network, self.parts, self.wanted, deadline_share=SOLVING_SHARE, error=LEFT_OUT)
         left = self.wanted & ~self.solved.parts
         self.sampled: Bool = left[self.parts.of_row[self.row]] & ~self.network.decided(self.row)
         self.values = Values.exact(self.solved.marginal[self.row])
@@ -245,6 +247,14 @@ class _Run:
             self.values = self.values.with_rows(self.sampled, drawn)
         if self.known is not None:
             self.values = self.values.with_rows(self.known.of_atoms, self.known.values())
+        self.left_out = float(self.solved.sums.error.max(initial=0.0))
+        if self.known is not None and self.known.bounded:
+            self.left_out = LEFT_OUT
+
+    @property
+    def bound(self) -> float:
+        """No probability of a pair is off by more, sampling errors apart."""
+        return self.apart.bound + self.left_out
 
     def _drawn(self, sampling: Sampling, network: PartitionNetwork, rows: Int32) -> RunResult:
         """Chains over what is left, of which some draws are kept."""
@@ -281,7 +291,8 @@ class _Run:
         if self.known is not None and self.known.known.any():
             moving = self.known.known & self.parts.moves
             yield f"{np.count_nonzero(moving):,} parts have not changed and keep their probabilities"
-        yield f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(self.wanted):,} parts were solved exactly"
+        done = f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(self.wanted):,} parts were solved exactly"
+        yield f"{done}, up to {self.left_out:.1g} of probability in large ones" if self.left_out else done
 
     def exactly_right(self, predicate: str, label: Int32, code: Int64, split: Bool) -> Float64:
         """How likely the cluster of each constant is exactly a block."""
@@ -314,7 +325,9 @@ class _Run:
         if self.found is not None:
             doubt[self.sampled] = self.found.doubts[self.place]
             concerns = self.found.sampler_concerns
-        return self.known.left(self.values, doubt, concerns, label, right, sampled=self.found is not None)
+        return self.known.left(
+            self.values, doubt, concerns, label, right, sampled=self.found is not None, bounded=self.left_out > 0
+        )
 
 
 def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:

@@ -66,8 +66,7 @@ class KnownParts:
             bad = np.flatnonzero(doubt >> bit & 1)
             if len(bad):
                 shown.append((what, len(bad), name(int(self.number[rows[bad[0]]]))))
-        used = each_once(self.kept.run_of[self.known_part[self.known]])
-        own = [concern for number in used.tolist() for concern in self.kept.runs[number].concerns]
+        own = [concern for number in self._runs.tolist() for concern in self.kept.runs[number].concerns]
         return (*dict.fromkeys(own), *concerns_about_kept(shown))
 
     def right(self, label: Int32, right: Float64, in_known: Bool) -> Float64:
@@ -81,18 +80,34 @@ class KnownParts:
         same = (old[at] == self.constant).all(axis=1) & (learned["cluster"][order][at] == _cluster_keys(self.constant, label))
         return np.where(in_known, np.where(same, learned["right"][order][at], np.nan), right)
 
+    @property
+    def _runs(self) -> Int32:
+        """Numbers of the runs that known parts are from."""
+        return each_once(self.kept.run_of[self.known_part[self.known]])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some of what is known was summed without what is unlikely."""
+        return any(self.kept.runs[number].guarantee == Guarantee.BOUNDED.value for number in self._runs.tolist())
+
     def left(
-        self, values: Values, doubt: np.ndarray, concerns: tuple[str, ...], label: Int32, right: Float64, *, sampled: bool
+        self,
+        values: Values,
+        doubt: np.ndarray,
+        concerns: tuple[str, ...],
+        label: Int32,
+        right: Float64,
+        *,
+        sampled: bool,
+        bounded: bool,
     ) -> SavedState:
         """What the next run may use."""
-        used = each_once(self.kept.run_of[self.known_part[self.known]])
+        used = self._runs
         runs = [self.kept.runs[number] for number in used.tolist()]
         run_of = np.full(len(self.digest), len(runs), np.int32)
         run_of[self.known] = np.searchsorted(used, self.kept.run_of[self.known_part[self.known]])
-        method = "partition" if sampled else "exact"
-        runs.append(
-            SavedRun(method, Guarantee.EXACT.value, "none", "sample", self.options, concerns=concerns, made_at=time.time())
-        )
+        method, guarantee = "partition" if sampled else "exact", (Guarantee.BOUNDED if bounded else Guarantee.EXACT).value
+        runs.append(SavedRun(method, guarantee, "none", "sample", self.options, concerns=concerns, made_at=time.time()))
         doubt = doubt.copy()
         doubt[self.of_atoms] = self.kept.doubt[self.row[self.of_atoms]]
         order = np.argsort(self.key[:, 0], kind="stable")

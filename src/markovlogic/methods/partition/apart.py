@@ -25,8 +25,8 @@ from markovlogic.networks.components import connected_parts
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int32, frozen, offsets
 
-LEAST_ODDS = (-5.0, -6.0, -7.0, -8.0, -10.0, -14.0)  # of pairs that are kept: tried in turn, part by part
-LARGEST_ERROR = 0.01  # of a probability, by the bound; sampling errors are larger
+LEAST_ODDS = (-5.0, -5.5, -6.0, -6.5, -7.0, -7.5, -8.0, -9.0, -10.0, -12.0, -14.0)  # of pairs that are kept, part by part
+LARGEST_ERROR = 0.009  # of a probability, by the bound; sums leave out 0.001 more, and sampling errors are larger
 MOST_TIED = 200_000  # nodes that chains take all together where a bound on treating their parts apart is larger
 
 
@@ -63,30 +63,27 @@ def treated_apart(network: PartitionNetwork, parts: Parts, *, always: bool = Fal
         return Apart(network, parts, error_of_far, 0)
     base = parts_of(without(network, row[free]))
     low, high, row, bias = low[free], high[free], row[free], bias[free]
-    one, other, whole = base.of_node[low], base.of_node[high], parts.of_node[low]
-    of_base = np.zeros(base.n_parts, np.int64)
-    of_base[base.of_node] = parts.of_node
-    is_open, cut, bound = np.ones(parts.n_parts, np.bool_), np.zeros(len(row), np.bool_), error_of_far
-    for least in LEAST_ODDS:
+    one, other = base.of_node[low], base.of_node[high]
+    least, level = np.array([*LEAST_ODDS, -np.inf]), np.zeros(network.n_nodes, np.int64)
+    while True:
         cancellation.check()
-        tried = (bias <= least) & is_open[whole]
-        n_smaller, smaller_of = connected_parts(base.n_parts, one[~tried], other[~tried])
-        tried &= smaller_of[one] != smaller_of[other]
-        odds = np.exp(bias[tried])
-        joined = far + np.bincount(low[tried], odds, network.n_nodes) + np.bincount(high[tried], odds, network.n_nodes)
+        cut = bias <= least[np.maximum(level[low], level[high])]
+        n_smaller, smaller_of = connected_parts(base.n_parts, one[~cut], other[~cut])
+        cut &= smaller_of[one] != smaller_of[other]
+        odds = np.exp(bias[cut])
+        joined = far + np.bincount(low[cut], odds, network.n_nodes) + np.bincount(high[cut], odds, network.n_nodes)
         own = replace(base, n_parts=n_smaller, of_node=smaller_of[base.of_node])
-        largest = np.zeros(parts.n_parts)
-        np.maximum.at(largest, of_base, _errors(own, joined, 2 if network.has_far else 4)[smaller_of])
-        np.maximum.at(largest, whole[tried], _likely(bias[tried]))
-        fits = is_open & (largest <= allowed)
-        tried &= fits[whole]
-        cut |= tried
-        bound = max(bound, float(largest[whole[tried]].max(initial=0.0)))
-        is_open &= ~fits
+        error = _errors(own, joined, 2 if network.has_far else 4)
+        for node in (low, high):
+            np.maximum.at(error, own.of_node[node[cut]], _likely(bias[cut]))
+        too_large = error[own.of_node] > allowed[parts.of_node]
+        if not too_large.any():
+            break
+        level[too_large] = np.minimum(level[too_large] + 1, len(LEAST_ODDS))
     if not cut.any():
         return Apart(network, parts, error_of_far, 0)
     made = without(network, row[cut])
-    return Apart(made, parts_of(made), bound, int(np.count_nonzero(cut)))
+    return Apart(made, parts_of(made), float(error.max()), int(np.count_nonzero(cut)))
 
 
 def _errors(parts: Parts, joined: Float64, share: int) -> Float64:

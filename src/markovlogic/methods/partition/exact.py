@@ -69,11 +69,14 @@ def small_parts(network: PartitionNetwork, parts: Parts, wanted: Bool) -> Bool:
     return small
 
 
-def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadline_share: float | None = None) -> Solved:
+def solve_parts(
+    network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadline_share: float | None = None, error: float = 0.0
+) -> Solved:
     """Sum over all worlds of the parts that are wanted and cheap enough; wanted: (n_parts,).
 
     Parts whose pairs weigh by themselves are summed by blocks, others by a visit of all worlds.
     deadline_share: of the time that is left to the run, after which the other parts are left alone.
+    error: as for `sum_by_blocks`.
     """
     left_at_first = current().left
     stop = None if left_at_first is None or deadline_share is None else left_at_first * (1 - deadline_share)
@@ -83,7 +86,7 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
     marginal, log_z = np.zeros(network.n_all), visit.log_weight
     done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL + WORLDS_A_NODE * len(network.node)
     top, total = np.zeros(parts.n_parts), np.ones(parts.n_parts)
-    sums = sum_by_blocks(network, parts, visit.net, wanted, marginal, stop)
+    sums = sum_by_blocks(network, parts, visit.net, wanted, marginal, stop, error)
     done[sums.part] = True
     log_z += float(sums.log_z.sum())
     room = visit.room(int(np.diff(places.start).max(initial=0)))
@@ -183,19 +186,25 @@ def blocks_exactly(network: PartitionNetwork, parts: Parts, solved: Solved, labe
 
     label: (n,) the cluster of each of the nodes from `first_node` on; no cluster has nodes of two parts.
     """
+    from markovlogic.kernels.partition.block_sums import WIDTH
     from markovlogic.kernels.partition.enumeration import visit_clusters
 
     places, visit = _places(network, parts), _prepared(network, parts)
     part_of, moving = parts.of_node[first_node : first_node + len(label)], np.zeros(network.n_nodes, np.bool_)
     moving[network.node] = True
     solves = solved.parts[part_of] & moving[first_node : first_node + len(label)]
-    right, summed = np.full(len(label), np.nan), solved.sums.bit[first_node : first_node + len(label)] >= 0
+    right, summed = np.full(len(label), np.nan), solved.sums.place[first_node : first_node + len(label)] >= 0
     mine = np.flatnonzero(solves & summed)
     if len(mine):
         _, one, inverse = np.unique(label[mine], return_index=True, return_inverse=True)
-        mask = np.zeros(len(one), np.uint64)
-        np.bitwise_or.at(mask, inverse, np.uint64(1) << solved.sums.bit[first_node + mine].astype(np.uint64))
-        right[mine] = solved.sums.shares_of(part_of[mine[one]].astype(np.int64), mask)[inverse]
+        place = solved.sums.place[first_node + mine]
+        first, mask = np.full(len(one), len(label)), np.zeros(len(one), np.uint64)
+        np.minimum.at(first, inverse, place)
+        bit = place - first[inverse]
+        np.bitwise_or.at(mask, inverse, np.uint64(1) << np.minimum(bit, WIDTH - 1).astype(np.uint64))
+        share = solved.sums.shares_of(part_of[mine[one]].astype(np.int64), first, mask)
+        share[inverse[bit >= WIDTH]] = 0.0  # no block is so wide
+        right[mine] = share[inverse]
     mine = np.flatnonzero(solves & ~summed)
     mine = mine[np.argsort(label[mine], kind="stable")]
     first = np.flatnonzero(np.diff(label[mine], prepend=-1))
