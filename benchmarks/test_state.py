@@ -32,19 +32,24 @@ def records(folder: Path) -> tuple[list[str], list[str], list[str], list[str]]:
     subprocess.run([MLN, "generate", "records", "--size", str(RECORDS), "-o", folder, "--quiet"], check=True)
     facts = (folder / "records.db").read_text().splitlines()
     command = ["cluster", folder / "records.mln", "--predicate", "Same"]
-    pairs = [n for n, fact in enumerate(facts) if fact.startswith("Cand(")]
-    last = set(pairs[-len(pairs) // 100 :])
-    some = set(random.Random(1).sample(pairs, len(pairs) // 100))
-    return command, facts, *([fact for n, fact in enumerate(facts) if n not in gone] for gone in (last, some))
+    pairs = [n for n, fact in enumerate(facts) if fact[0].isdigit()]
+    last, some = set(pairs[-len(pairs) // 100 :]), set(random.Random(1).sample(pairs, len(pairs) // 100))
+    return command, facts, *([_other(fact) if n in new else fact for n, fact in enumerate(facts)] for new in (last, some))
+
+
+def _other(fact: str) -> str:
+    """Another score of the same pair."""
+    score, atom = fact.split()
+    return f"{1 - float(score):.4f} {atom}"
 
 
 def pages(folder: Path) -> tuple[list[str], list[str], list[str], list[str]]:
     """Pages of sites; a class and the words of a page hang together, and so do linked pages."""
     rng = random.Random(2)
-    rules = "Topic(page)\nHas(page, word)\nLinked(page, page)\n-0.4 Topic(p)\n0.6 Has(p, +w) => Topic(p)\n"
+    rules = "Topic(page)\nHas(page, word)\nLinked(page, page)\n-0.4 Topic(p)\n0.6 Has(p, w) => Topic(p)\n"
     rules += "0.7 Linked(p, q) => (Topic(p) <=> Topic(q))\n"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pages.mln").write_text(rules.replace("+w", "w"))
+    (folder / "pages.mln").write_text(rules)
     facts = []
     for site in range(SITES):
         names = [f"S{site}_{page}" for page in range(PAGES)]
@@ -66,6 +71,7 @@ def proteins(folder: Path) -> tuple[list[str], list[str], list[str], list[str]]:
     count = len(known) // 100
     by_function = sorted(own, key=lambda n: known[n])
     last, some = set(by_function[:count]), set(rng.sample(own, count))
+    folder.mkdir(parents=True, exist_ok=True)
     command = ["infer", DATA / "protein" / "protein.mln", "-q", ",".join(functions), "-o", folder / "out.csv"]
     opened = [["?" + fact if n in gone else fact for n, fact in enumerate(known)] for gone in (last, some)]
     return command, known, *opened

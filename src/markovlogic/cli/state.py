@@ -49,7 +49,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
     unit, seconds = next(
         (one for one in (("days", 86400), ("hours", 3600), ("minutes", 60)) if age >= 2 * one[1]), ("seconds", 1)
     )
-    by_method = ", ".join(f"{name} {atoms:,}" for name, atoms in found["methods"].items())
+    methods = {name: atoms for name, atoms in found["methods"].items() if name != "none"}
+    by_method = ", ".join(f"{name} {atoms:,}" for name, atoms in methods.items())
+    if "none" in found["methods"]:
+        by_method += f"; {found['methods']['none']:,} that no query reached"
     return [
         f"written       {age / seconds:.0f} {unit} ago by markovlogic {found['version']}",
         f"size          {show_bytes(found['bytes'])}",
