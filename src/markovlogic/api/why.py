@@ -11,7 +11,7 @@ import numpy as np
 
 from markovlogic.api.infer import infer
 from markovlogic.data.db_lines import parse_fact
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
+from markovlogic.data.evidence import TRUE, UNKNOWN, decode
 from markovlogic.errors import InputError
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import database_for
@@ -110,12 +110,8 @@ def why_of(
         found = _explained(prepared, target, options, groundings, known, likely)
         if not changes:
             return found
-        was_open = [name for name, own in problem.statuses.items() if own.default == UNKNOWN]
-        never_open = [name for name in problem.model.declared if name not in was_open and name != target[0]]
-        other = prepare_problem(
-            problem.model, changed_evidence(problem, changes), [found.atom],
-            Assumptions(was_open, never_open, clause_weights=prepared.clause_weights),
-        )  # fmt: skip
+        assumed = Assumptions(**_as_it_is(problem, target[0]), clause_weights=prepared.clause_weights)
+        other = prepare_problem(problem.model, changed_evidence(problem, changes), [found.atom], assumed)
         facts = [fact for fact in map(parse_fact, changes) if fact is not None]
         named = [constant for fact in facts for constant in fact.args]
         return replace(_explained(other, target, options, groundings, None, likely, named), changed=tuple(changes), before=found)
@@ -123,6 +119,13 @@ def why_of(
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
     return [*([query] if isinstance(query, str) else query or ()), atom]
+
+
+def _as_it_is(problem: Problem, queried: str) -> dict[str, Any]:
+    """What stays open and closed where one predicate alone is queried."""
+    names = [name for name in problem.model.declared if name in problem.statuses and name != queried]
+    is_open = [name for name in names if problem.statuses[name].default == UNKNOWN]
+    return {"open_": is_open, "closed": [name for name in names if name not in is_open]}
 
 
 def _explained(
@@ -161,11 +164,9 @@ def _inferred_pairs(prepared: PreparedProblem, name: str, options: dict[str, Any
     from markovlogic.api.cluster import cluster
 
     problem = prepared.problem
-    is_open = [one for one, own in problem.statuses.items() if own.default == UNKNOWN and one != name]
-    closed = [one for one in problem.model.declared if one != name and one in problem.statuses and one not in is_open]
     shared = ("chains", "draws", "burn_in", "seed", "target_stderr", "memory_limit")
     passed = {one: options[one] for one in shared if one in options}
-    found = cluster(problem.model, problem.evidence, name, open_=is_open, closed=closed, apart=True, progress=False, **passed)
+    found = cluster(problem.model, problem.evidence, name, apart=True, progress=False, **_as_it_is(problem, name), **passed)
     return found.likely_pairs()
 
 
@@ -271,11 +272,13 @@ def _contributions(
             raise InputError(f"the component of {shown} cannot be solved exactly: {path}", hint="leave out --method")
         if known is None:
             marginal = infer(
-                prepared.problem.model, prepared.problem.evidence, [shown], progress=False,
-                open_=[one for one, own in prepared.problem.statuses.items() if own.default == UNKNOWN and one != name],
-                closed=[one for one, own in prepared.problem.statuses.items() if own.default == FALSE and one != name],
+                prepared.problem.model,
+                prepared.problem.evidence,
+                [shown],
+                progress=False,
+                **_as_it_is(prepared.problem, name),
                 **options,
-            )  # fmt: skip
+            )
             known = float(marginal.probability[0]), float(marginal.stderr[0])
             concerns = tuple(marginal.concerns())
         probability, stderr = known

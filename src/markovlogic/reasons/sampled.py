@@ -27,6 +27,7 @@ BURN_IN = 100
 LITERALS_A_RUN = 200_000_000  # that are looked at; fewer draws are made where the component is large
 FEWEST_DRAWS = 20
 LEAST_SHARE = 0.1  # of draws that reweighting must be worth
+LEAST_SEEN = 50  # draws with the atom true, and with it false, that reweighting needs
 STUCK = 4.0  # variance between chains over what chains themselves vary, from where they count as stuck
 
 
@@ -229,7 +230,7 @@ def without_rules(path: SampledPath) -> dict[int, tuple[float, float]]:
         log = -weight[:, row]
         importance = np.exp(log - log.max())
         worth = importance.sum() ** 2 / (importance**2).sum() / importance.size
-        if worth >= LEAST_SHARE:
+        if worth >= LEAST_SHARE and LEAST_SEEN <= atom.sum() <= atom.size - LEAST_SEEN:
             found[rule] = _ratio((importance * atom).sum(axis=0), importance.sum(axis=0))
         else:
             own, _, _ = path.draw_free(_without(path.local, rule), state)
@@ -241,4 +242,5 @@ def _ratio(top: Float64, bottom: Float64) -> tuple[float, float]:
     """A ratio of sums over chains, and its standard error by leaving out one chain at a time."""
     value = float(top.sum() / bottom.sum())
     left = (top.sum() - top) / (bottom.sum() - bottom)
-    return value, math.sqrt((CHAINS - 1) / CHAINS * float(((left - left.mean()) ** 2).sum()))
+    error = math.sqrt((CHAINS - 1) / CHAINS * float(((left - left.mean()) ** 2).sum()))
+    return value, error if 0 < value < 1 else 1 / float(bottom.sum())  # what no draw showed may be as likely as one draw
