@@ -57,6 +57,21 @@ def test_what_if_shows_both_answers() -> None:
     assert abs(found.probability - float(other.probability[0])) < 1e-12
 
 
+def test_what_if_by_chains_begins_where_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    from markovlogic.api import why as api
+
+    states = []
+    run = api.infer
+    monkeypatch.setattr(api, "infer", lambda *args, **options: states.append(options["state"]) or run(*args, **options))
+    arguments = (EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db", "Smokes(Bob)")
+    found = mln.why(*arguments, method="gibbs", draws=300, changes=["!Smokes(Ann)"])
+    assert len(states) == 2 and states[0] is states[1] and states[1].load() is not None
+    right = mln.why(*arguments, changes=["!Smokes(Ann)"])
+    assert abs(found.probability - right.probability) < 6 * found.stderr  # a false alarm in 10^9
+    assert found.before is not None and right.before is not None
+    assert abs(found.before.probability - right.before.probability) < 6 * found.before.stderr
+
+
 def _evidence(model: mln.Model, text: str) -> mln.Evidence:
     import tempfile
 

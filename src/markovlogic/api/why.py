@@ -42,6 +42,7 @@ from markovlogic.reasons.relation import (
 from markovlogic.reasons.rows import neighbourhood_of, rows_of
 from markovlogic.reasons.sampled import SampledPath, sample, without_rules
 from markovlogic.reasons.values import Reasons
+from markovlogic.state.saved import StateInMemory
 
 GROUNDINGS = 5
 FAR = 0.01  # between a pair's probability in its part and in the result, errors apart
@@ -104,6 +105,8 @@ def why_of(
     target = _atom_of(problem, atom)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=False) as resources:
         options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **sampling}
+        if changes:
+            options["state"] = StateInMemory()  # chains under changed facts begin where those of the present ones ended
         likely = pairs(target[0])
         if known is None and likely is not None:
             known = likely.of(target[1], problem.statuses[target[0]].sizes[0])
