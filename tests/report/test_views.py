@@ -4,6 +4,7 @@ import numpy as np
 from rich.console import Console
 from tests.report.made import marginals
 
+import markovlogic as mln
 from markovlogic.data.evidence import Domain
 from markovlogic.report.charts import ATOMS_ON_TOP, chart
 from markovlogic.report.tables import bar, marginals_table, most_probable, number, probability, summary
@@ -58,3 +59,12 @@ def test_few_atoms_get_a_dot_each_and_many_a_histogram():
     bars, dots = many["hconcat"]
     assert sum(value["rows"] for value in bars["data"]["values"]) == 901
     assert len(dots["data"]["values"] if "data" in dots else dots["layer"][0]["data"]["values"]) == ATOMS_ON_TOP
+
+
+def test_a_page_explains_one_order_of_each_pair():
+    from markovlogic.api.views import to_explain
+
+    rules = "Same(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\n-0.4 Same(x, y)\n0.7 Same(A, B)\n"
+    result = mln.infer(mln.Model.parse("rec = {A, B, C, D}\nSame(rec, rec)\n" + rules), None, ["Same"], progress=False)
+    chosen = to_explain(result, 6)
+    assert len(chosen) == 6 == len({frozenset(name[5:-1].split(",")) for name in chosen})

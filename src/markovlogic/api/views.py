@@ -116,17 +116,30 @@ def page_data(result: Marginals, wanted: int | Sequence[str] = 0, truth: Any = N
 
 def to_explain(result: Marginals, count: int) -> list[str]:
     """So many atoms: those that the query names one by one, then the most uncertain."""
+    from markovlogic.language.equivalence import equivalences
     from markovlogic.problem.values import WantedAtoms
     from markovlogic.report.charts import most_uncertain
 
     if count < 0:
         raise InputError(f"the number of explanations must be 0 or more, not {count}")
-    named = []
+    named, symmetric = [], set[str]()
     if result.prepared is not None:
+        found = equivalences(result.prepared.problem.model, result.prepared.lowered)
+        symmetric = {relation.predicate for relation in found.relations}
         for item in result.prepared.problem.query:
             constants = item.wanted.constants if isinstance(item.wanted, WantedAtoms) else None
             if constants is not None and None not in constants and item.text in result:
                 named.append(item.text)
-    uncertain = [int(row) for row in most_uncertain(result, count + len(named) + int((result.predicate_of < 0).sum()))]
-    names = [result.atom[row].as_py() for row in uncertain if result.predicate_of[row] >= 0]
-    return list(dict.fromkeys([*named, *names]))[:count]
+    uncertain = [int(row) for row in most_uncertain(result, 2 * (count + len(named)) + int((result.predicate_of < 0).sum()))]
+    chosen, pairs = dict.fromkeys(named), set[tuple[int, int, int]]()
+    for row in uncertain:
+        number = int(result.predicate_of[row])
+        if number >= 0 and result.predicates[number] in symmetric:  # one order of a pair says it all
+            one, other = divmod(int(result.code[row]), len(result.domains[number][0]))
+            pair = number, min(one, other), max(one, other)
+            if pair in pairs:
+                continue
+            pairs.add(pair)
+        if number >= 0:
+            chosen[result.atom[row].as_py()] = None
+    return list(chosen)[:count]

@@ -433,7 +433,7 @@ function calibrationPanel(state) {
       own.map(one => s("circle", {cx: x(one.predicted), cy: y(one.true), r: 3 + 6 * Math.sqrt(one.atoms / largest), fill: shades.get(name), opacity: .85}, s("title", {}, `${name}: ${count(one.atoms, "atom")}, predicted ${number(one.predicted, 3)}, true ${number(one.true, 3)}`)))].flat();
   }).flat(), "mean probability of the bin", "share that is true", "calibration");
   return h("div", {class: "two"}, h("div", {class: "card"}, h("h2", {}, "Calibration"), chart, names.length > 1 ? h("p", {}, names.map(name => h("span", {style: {marginRight: "14px"}}, h("b", {style: {color: shades.get(name)}}, "● "), name))) : null),
-    h("div", {class: "card scroll"}, h("h2", {}, "Scores"), table(["Predicate", ...columns.map(one => one[1])], scores.map(one => [one.predicate, ...columns.map(([key]) => typeof one[key] === "number" && !Number.isInteger(one[key]) ? one[key].toFixed(4) : one[key] === null ? "–" : count(one[key]))]))));
+    h("div", {class: "card scroll"}, h("h2", {}, "Scores"), table(["Score", ...scores.map(one => one.predicate)], columns.map(([key, label]) => [label, ...scores.map(one => typeof one[key] === "number" && !Number.isInteger(one[key]) ? one[key].toFixed(4) : one[key] === null ? "–" : count(one[key]))]))));
 }
 
 function comparisonPanel(state) {
