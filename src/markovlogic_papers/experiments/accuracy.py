@@ -16,7 +16,7 @@ import numpy as np
 
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.answers import answered, lifted_truth
-from markovlogic_papers.experiments.comparison import Interval, at_least, ratio_interval, together
+from markovlogic_papers.experiments.comparison import Interval, at_least, over_range, ratio_interval, together
 from markovlogic_papers.experiments.contest import (
     BG,
     CONDITIONAL,
@@ -33,7 +33,7 @@ from markovlogic_papers.experiments.contest import (
 )
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.follow import KL_TITLE, Divergence, Errors, Truth
-from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict, Word
+from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic_papers.experiments.stage import Stage, set_stage, with_rules
 
 MCSAT, GIBBS, LBP, MESSAGES = "mcsat", "gibbs", "lifted-bp", "messages"
@@ -144,12 +144,8 @@ def run_family(
             "error_ratios": {name: ratio.as_dict() for name, ratio in ratios.items()},
             "error_ratios_at_equal_draws": {name: ratio.as_dict() for name, ratio in draws.items()},
         }
-    each = {weight: together(own) for weight, own in verdicts.items()}
-    words = {verdict.word for verdict in each.values()}
-    summary = ", ".join(f"{weight:g}: {verdict.word}" for weight, verdict in each.items())
-    reasons = tuple(reason for verdict in each.values() for reason in verdict.reasons)
-    word: Word = words.pop() if len(words) == 1 else "unclear"
-    verdict = Verdict(word, (f"by weight of the rules, {summary}", *reasons, *by_draw, *notes))
+    judged = over_range({f"{weight:g}": together(own) for weight, own in verdicts.items()}, "weight of the rules")
+    verdict = Verdict(judged.word, (*judged.reasons, *by_draw, *notes))
     return Outcome(Table(COLUMNS, [look.row() for look in found]), measured, verdict, asdict(scale))
 
 

@@ -94,5 +94,13 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(word, tuple(reason for verdict in verdicts for reason in verdict.reasons))
 
 
+def over_range(verdicts: Mapping[str, Verdict], what: str) -> Verdict:
+    """One verdict of several conditions that a paper leaves open: a word only where it is the same under all of them."""
+    words = {verdict.word for verdict in verdicts.values()}
+    summary = f"by {what}, " + ", ".join(f"{name}: {verdict.word}" for name, verdict in verdicts.items())
+    reasons = [f"{name}: {reason}" for name, verdict in verdicts.items() for reason in verdict.reasons]
+    return Verdict(words.pop() if len(words) == 1 else "unclear", (summary, *reasons))
+
+
 def _judged(words: Mapping[str, Word], reasons: Mapping[str, str]) -> Verdict:
     return together([Verdict(word, (reasons[name],)) for name, word in words.items()])

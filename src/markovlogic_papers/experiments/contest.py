@@ -8,8 +8,6 @@ elsewhere blocked Gibbs has blocks of bounded width that it grows itself, and th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,15 +26,6 @@ from markovlogic_papers.experiments.stage import Stage
 LBG, BG, SAME_CLUSTERS = "lifted-blocked", "blocked", "blocked, same clusters"
 MOST_WIDTH = 11  # of ground elimination with given blocks
 SAMPLE, CONDITIONAL = "sample", "conditional"
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Matrix products on one core, as everything else is: threads of theirs would also wait for each other on a busy machine."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
 
 
 @dataclass(frozen=True, eq=False)

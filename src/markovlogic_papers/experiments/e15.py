@@ -20,7 +20,17 @@ from markovlogic_papers.experiments.comparison import mean_interval
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.engines import best_world, maxwalksat, seed_with_true_atoms, solved
 from markovlogic_papers.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict, Word
-from markovlogic_papers.experiments.preprocessing import CORRECTED, LITERAL, NE, NE_SVD, PART, TaskScale, merged, task_of
+from markovlogic_papers.experiments.preprocessing import (
+    CORRECTED,
+    LITERAL,
+    NE,
+    NE_SVD,
+    PART,
+    TaskScale,
+    grouping_of,
+    merged,
+    task_of,
+)
 
 COLUMNS = ("benchmark", "setting", "dimensions", "run", "f1", "pre_seconds")
 BY_SVD = f"{LITERAL}, {NE_SVD}"  # beside skip-gram, the paper's embedding
@@ -49,8 +59,10 @@ def run(scale: EmbeddingScale, seed: int, progress: Progress) -> Outcome:
             again = solved(task, None, maxwalksat, scale, seed + 2000, times=scale.gold).values
             rows.append((name, FLOOR, None, number, f1_of_true_atoms(gold, again), 0.0))
             for size in scale.dimensions:
-                one = merged(task, NE, scale.ratios[0], seed + number, dim=size, epochs=scale.epochs)
-                svd = merged(task, NE_SVD, scale.ratios[0], seed + number, dim=size, epochs=scale.epochs)
+                one, svd = (
+                    merged(task, own, grouping_of(own, scale.ratios[0], seed + number, dim=size, epochs=scale.epochs))
+                    for own in (NE, NE_SVD)
+                )
                 ways = ((LITERAL, one, one.compression), (CORRECTED, one, one.corrected(task)), (BY_SVD, svd, svd.compression))
                 for setting, way, made in ways:
                     try:

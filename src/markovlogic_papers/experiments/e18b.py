@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from markovlogic.language.syntax import atoms_of
 from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.symmetrised import Approximation
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.follow import gold_run
 from markovlogic_papers.experiments.outcome import Experiment, Outcome
@@ -16,11 +16,11 @@ from markovlogic_papers.experiments.racing import RaceScale, chart, lifted, race
 from markovlogic_papers.experiments.stage import Orbits, learned_stage, set_stage, with_rules
 
 LINKS = "Linked"
-GROUPS: dict[str, dict[str, Any]] = {
-    "links of rank 1": {"low_rank": 1},
-    "links of rank 5": {"low_rank": 5},
-    "without words": {"fields": True, "without": "HasWord"},
-    "without words and links": {"fields": True, "without": "HasWord+Linked"},
+GROUPS = {
+    "links of rank 1": Approximation(rank=1),
+    "links of rank 5": Approximation(rank=5),
+    "without words": Approximation(fields=True, without=("HasWord",)),
+    "without words and links": Approximation(fields=True, without=("HasWord", LINKS)),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.comparison import below, slope_interval
-from markovlogic_papers.experiments.contest import BG, LBG, Contender, blocked_ones, clusters_of, lifted_blocked, one_core
+from markovlogic_papers.experiments.contest import BG, LBG, Contender, blocked_ones, clusters_of, lifted_blocked
 from markovlogic_papers.experiments.drawing import Lines, lines
 from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic_papers.experiments.stage import Stage, set_stage
@@ -62,8 +62,7 @@ def run_iterations(family: str, variant: str, scale: IterationScale, seed: int, 
         clusters[size] = clusters_of(stage)
         blocked, refused = blocked_ones(stage)
         notes |= dict.fromkeys(f"{size} objects: {reason}" for reason in refused)
-        with one_core():
-            found += [_timed(stage, one, size, scale) for one in (lifted_blocked(stage), *blocked)]
+        found += [_timed(stage, one, size, scale) for one in (lifted_blocked(stage), *blocked)]
     growth = {name: _growth(found, name, scale.from_size) for name in (LBG, BG)}
     verdict = below(growth[LBG], growth[BG], f"seconds grow as objects to the power ({LBG} against {BG})")
     largest = max(one.objects for one in found)

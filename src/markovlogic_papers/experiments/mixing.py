@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.system.progress import Progress
-from markovlogic_papers.experiments.comparison import Interval, at_least, ratio_interval
+from markovlogic_papers.experiments.comparison import Interval, at_least, over_range, ratio_interval
 from markovlogic_papers.experiments.contest import (
     BG,
     LBG,
@@ -20,7 +20,6 @@ from markovlogic_papers.experiments.contest import (
     clusters_of,
     lifted_blocked,
     looks,
-    one_core,
 )
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict, Word
@@ -101,13 +100,7 @@ def run_mixing(family: str, variant: str, scale: MixingScale, seed: int, progres
     for weights in scale.weights:
         laps, measured[weights], verdicts[weights] = _mixed(_weighed(plain, weights), weights, scale, seed, progress)
         every += laps
-    judged = {name: verdict for name, verdict in verdicts.items() if verdict.word != "unclear"}
-    words = {verdict.word for verdict in judged.values()}
-    word: Word = words.pop() if len(words) == 1 else "unclear"
-    summary = ", ".join(f"{name}: {verdict.word}" for name, verdict in verdicts.items())
-    reasons = tuple(f"weights {name}: {reason}" for name, verdict in verdicts.items() for reason in verdict.reasons)
-    verdict = Verdict(word, (f"by weights, {summary}", *reasons))
-    return Outcome(Table(COLUMNS, [lap.row() for lap in every]), measured, verdict, asdict(scale))
+    return Outcome(Table(COLUMNS, [lap.row() for lap in every]), measured, over_range(verdicts, "weights"), asdict(scale))
 
 
 def _mixed(
@@ -117,8 +110,7 @@ def _mixed(
 
     blocked, notes = blocked_ones(stage)
     contenders = [lifted_blocked(stage), *blocked, Contender(GIBBS, Gibbs(), stage.network)]
-    with one_core():
-        laps = [lap for contender in contenders for lap in _laps(contender, weights, scale, seed, progress)]
+    laps = [lap for contender in contenders for lap in _laps(contender, weights, scale, seed, progress)]
     names = list(dict.fromkeys(lap.sampler for lap in laps))
     times = {name: arrivals(laps, name, scale.level, "seconds") for name in names}
     draws = {name: arrivals(laps, name, scale.level, "draws") for name in names}

@@ -15,10 +15,11 @@ from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.progress import SILENT, Progress
 from markovlogic_papers.experiments.answers import answered, asking
+from markovlogic_papers.experiments.comparison import over_range
 from markovlogic_papers.experiments.drawing import beside
 from markovlogic_papers.experiments.estimators import CurveScale, Setting, both_orbits, chart, measure
 from markovlogic_papers.experiments.follow import COLUMNS, ORBIT, Truth, gold_run
-from markovlogic_papers.experiments.outcome import Outcome, Table, Verdict, by_id, panel
+from markovlogic_papers.experiments.outcome import Outcome, Table, by_id, panel
 from markovlogic_papers.experiments.stage import Orbits, Stage, network_orbits, renaming_orbits, set_stage
 from markovlogic_papers.experiments.truths import asthma_truth, smokers_truth
 
@@ -33,11 +34,7 @@ def over_readings(run_one: Callable[[str], Outcome], scale: CurveScale) -> Outco
     """One panel for each reading of the evidence; the claim agrees where it does under all of them, differs where under none."""
     outcomes = {reading: run_one(variant) for variant, reading in READINGS.items()}
     rows = [(reading, *row) for reading, own in outcomes.items() for row in own.table.rows]
-    words = {own.verdict.word for own in outcomes.values()}
-    reasons = tuple(f"{reading}: {reason}" for reading, own in outcomes.items() for reason in own.verdict.reasons)
-    summary = ", ".join(f"{reading}: {own.verdict.word}" for reading, own in outcomes.items())
-    word = words.pop() if len(words) == 1 else "unclear"
-    verdict = Verdict(word, (f"by reading of the evidence, {summary}", *reasons))
+    verdict = over_range({reading: own.verdict for reading, own in outcomes.items()}, "reading of the evidence")
     return Outcome(Table(("reading", *COLUMNS), rows), {r: own.measured for r, own in outcomes.items()}, verdict, asdict(scale))
 
 

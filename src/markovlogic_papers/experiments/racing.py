@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from markovlogic.errors import ResourceError
 from markovlogic.methods.sampling.base import Settings
+from markovlogic.methods.sampling.symmetrised import Approximation, approximate_symmetries
 from markovlogic.system.arrays import Float64
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.comparison import Interval, ratio_interval
@@ -23,6 +25,7 @@ from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic_papers.experiments.stage import Stage
 
 BASE = "gibbs"
+SEARCH_SECONDS = 300.0  # for symmetries of an approximate model, on the clock: processes of their own search
 COLUMNS = ("sampler", "repeat", "draws", "seconds", "rhat", "apart", *Errors._fields, "acceptance")
 
 
@@ -234,22 +237,23 @@ def race_outcome(laps: Sequence[Lap], truth: Truth, stage: Stage, scale: RaceSca
     return Outcome(Table(COLUMNS, [lap.row() for lap in laps]), measured, judge(laps, scale), asdict(scale))
 
 
-def lifted(stage: Stage, scale: RaceScale, groups: Mapping[str, Mapping[str, Any]], *, ranks: bool) -> dict[str, Contender]:
+def lifted(stage: Stage, scale: RaceScale, groups: Mapping[str, Approximation], *, ranks: bool) -> dict[str, Contender]:
     """The base chain; lifted MH by symmetries of approximate models; and by exchanges inside classes, from unary evidence and
     colours; with `ranks`, k-means and low rank too.
 
-    groups: by name, what the approximate model leaves out, as settings of lifted MH.
+    groups: by name, what the approximate model leaves out. A search that does not end would make a contender of the base chain.
     """
     from markovlogic.compression.evidence_factors import BMF
     from markovlogic.methods.sampling.gibbs import Gibbs
     from markovlogic.methods.sampling.lifted_mh import LiftedMH
 
     found = {BASE: Contender(Gibbs())}
-    if groups:  # loads and compiles what the search for symmetries needs
-        LiftedMH(propose="group").bind(stage.target)
-    for name, own in groups.items():
+    for name, approximation in groups.items():
         begun = time.process_time()
-        bound = LiftedMH(propose="group", **own).bind(stage.target)
+        proposer = approximate_symmetries(stage.problem, stage.network, approximation, budget_seconds=SEARCH_SECONDS)
+        if proposer.notes:
+            raise ResourceError(f"{name}: {'; '.join(proposer.notes)}")
+        bound = LiftedMH(propose="group", group=proposer.group).bind(stage.target)
         found[f"group: {name}"] = Contender(bound, time.process_time() - begun)
     sources: dict[str, str | BMF] = {name: name for name in ("unary", "colours")}
     if ranks:

@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 
 from markovlogic.methods.exact.solve import solve
+from markovlogic.methods.sampling.symmetrised import Approximation
 from markovlogic.system.progress import Progress
-from markovlogic_papers.experiments.comparison import Interval, ratio_interval
+from markovlogic_papers.experiments.comparison import Interval, over_range, ratio_interval
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.follow import Truth
 from markovlogic_papers.experiments.outcome import Outcome, Table, Verdict, Word
 from markovlogic_papers.experiments.racing import BASE, COLUMNS, Lap, RaceScale, arrivals, errors_at, lifted, race
 from markovlogic_papers.experiments.stage import Stage, set_stage, with_rules
 
-GROUPS = {"rotations and reflections": {"signed": False}, "those and the flip": {}}  # of the model without the field
+GROUPS = {  # of the model without the field
+    "rotations and reflections": Approximation(signed=False),
+    "those and the flip": Approximation(),
+}
 SPIN_COLUMNS = ("coupling", *COLUMNS)
 
 
@@ -90,40 +94,40 @@ def _speedups(laps: Sequence[Lap], scale: RaceScale, what: str) -> dict[str, Any
 
 
 def _judged(laps: dict[float, list[Lap]], scale: SpinScale) -> Verdict:
-    """Agrees when moves by the group are clearly quicker at some coupling, differs when they are clearly slower at all of them.
+    """By coupling: agrees where moves by the group are clearly quicker, differs where they are clearly slower.
 
-    Quicker: fewer seconds until R stays below the level; where Gibbs does not get there, a smaller error at equal seconds. It
-    differs only where at every coupling every sampler that got there clearly took longer, or did not get there. Exchanges of
-    sites, which no slide names, stand beside it.
+    Quicker: fewer seconds until R stays below the level; where Gibbs does not get there, a smaller error at equal seconds.
+    Slower: every sampler that got there clearly took longer, or did not get there although Gibbs did. Exchanges of sites, which
+    no slide names, stand beside it.
     """
-    reasons, quicker, slower = [], set(), []
-    for coupling, own in laps.items():
-        reached = int(np.isfinite(arrivals(own, BASE, scale.rhat, "draws")).sum())
-        reasons.append(f"coupling {coupling:g}: {BASE} comes to stay below R {scale.rhat} in {reached} of {scale.repeats} runs")
-        shortest = min(max(lap.seconds for lap in own if lap.sampler == name) for name in {lap.sampler for lap in own})
-        moving = {lap.sampler: lap.acceptance for lap in own if lap.acceptance is not None}
-        for name, accepted in moving.items():
-            judged = name.startswith("group")
-            if reached < scale.repeats:
-                error = ratio_interval(errors_at(own, BASE, shortest), errors_at(own, name, shortest))
-                reasons.append(f"coupling {coupling:g}: at equal seconds the error of {BASE} is {error} times that of {name}")
-                quicker |= {f"{name} at {coupling:g}"} if judged and error.low > 1 else set()
-            ratio, draws = (speedup(own, name, scale, what) for what in ("seconds", "draws"))
-            if ratio is None:
-                reasons.append(f"coupling {coupling:g}: {name} does not get there in every repetition ({accepted:.3g} accepted)")
-                slower += [reached == scale.repeats] if judged else []
-                continue
+    return over_range({f"{coupling:g}": _judged_at(own, scale) for coupling, own in laps.items()}, "coupling")
+
+
+def _judged_at(laps: Sequence[Lap], scale: SpinScale) -> Verdict:
+    reached = int(np.isfinite(arrivals(laps, BASE, scale.rhat, "draws")).sum())
+    reasons = [f"{BASE} comes to stay below R {scale.rhat} in {reached} of {scale.repeats} runs"]
+    shortest = min(max(lap.seconds for lap in laps if lap.sampler == name) for name in {lap.sampler for lap in laps})
+    quicker: list[bool] = []
+    slower: list[bool] = []
+    for name, accepted in {lap.sampler: lap.acceptance for lap in laps if lap.acceptance is not None}.items():
+        better = False
+        if reached < scale.repeats:
+            error = ratio_interval(errors_at(laps, BASE, shortest), errors_at(laps, name, shortest))
+            reasons.append(f"at equal seconds the error of {BASE} is {error} times that of {name}")
+            better = error.low > 1
+        ratio, draws = (speedup(laps, name, scale, what) for what in ("seconds", "draws"))
+        if ratio is None:
+            reasons.append(f"{name} does not get there in every repetition ({accepted:.3g} accepted)")
+            worse = reached == scale.repeats
+        else:
             least = "at least " if reached < scale.repeats else ""
-            reasons.append(
-                f"coupling {coupling:g}: {BASE} needs {least}{ratio} times the seconds of {name}, {least}{draws} times the draws"
-                f" ({accepted:.3g} accepted)"
-            )
-            slower += [ratio.high < 1] if judged else []
-            if judged and ratio.low > 1:
-                quicker.add(f"{name} at {coupling:g}")
-    word: Word = "agrees" if quicker else "differs" if slower and all(slower) else "unclear"
-    if quicker:
-        reasons.insert(0, f"clearly quicker than {BASE}: {'; '.join(sorted(quicker))}")
+            times = f"{least}{ratio} times the seconds of {name}, {least}{draws} times the draws"
+            reasons.append(f"{BASE} needs {times} ({accepted:.3g} accepted)")
+            better, worse = better or ratio.low > 1, ratio.high < 1
+        if name.startswith("group"):
+            quicker.append(better)
+            slower.append(worse)
+    word: Word = "agrees" if any(quicker) else "differs" if slower and all(slower) else "unclear"
     return Verdict(word, tuple(reasons))
 
 

@@ -380,6 +380,10 @@ class LiftedMHSampler(Sampler):
             found += self.base.concerns(counts)
         else:
             found.append("lifted-mh: without a base chain (alpha=0) only worlds that its moves reach are; take alpha above 0.")
+        group = self.proposals.group
+        if group is not None and not any(self.arms):
+            why = "; ".join(group.notes) or f"there are none in {group.source}"
+            found.append(f"lifted-mh: no symmetry proposes, so this is the base chain alone: {why}.")
         proposed, accepted = counts.get("proposed", 0), counts.get("accepted", 0)
         if self.settings.propose == "group" and proposed >= ENOUGH and accepted < HOPELESS * proposed:
             found.append(

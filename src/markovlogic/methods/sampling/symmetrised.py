@@ -67,13 +67,21 @@ class Proposer:
         moved = int(size[size > 1].sum())
         halves = int(np.count_nonzero(self.group.is_half)) if isinstance(self.group, NetworkGroup) else 0
         also = f", {halves:,} exchange their values" if halves else ""
+        cut = "".join(f"; {note}" for note in self.notes)
         return (
             f"symmetries of {self.source}: {moved:,} of {self.group.n_atoms:,} atoms change places{also}; "
-            "they only propose, the target is the original model"
+            f"they only propose, the target is the original model{cut}"
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why symmetries may be missing; none where all were found."""
+        return self.group.notes if isinstance(self.group, NetworkGroup) else ()
 
-def approximate_symmetries(problem: Problem, network: GroundNetwork, approximation: Approximation) -> Proposer:
+
+def approximate_symmetries(
+    problem: Problem, network: GroundNetwork, approximation: Approximation, *, budget_seconds: float = DEFAULT_BUDGET
+) -> Proposer:
     """All symmetries that a search of some seconds finds in the ground network of the approximation."""
     if network.n_atoms > FEW_ATOMS:
         raise InputError(
@@ -89,7 +97,7 @@ def approximate_symmetries(problem: Problem, network: GroundNetwork, approximati
     if not approximation.fields:
         bias = np.where(np.isfinite(approximate.atom_bias), 0.0, approximate.atom_bias)
         approximate = frozen(replace(approximate, atom_bias=bias))
-    found = network_automorphisms(approximate, signed=approximation.signed, budget_seconds=DEFAULT_BUDGET)
+    found = network_automorphisms(approximate, signed=approximation.signed, budget_seconds=budget_seconds)
     return Proposer(found, approximation.words)
 
 
