@@ -159,24 +159,26 @@ TITLE = "E13: pre-processing on R(x) v S_i(x,y) v T_i(x,z)"
 
 
 def draw(every: Table) -> Any:
-    """One panel for each evidence and weights; dashes show the translation."""
+    """A row for each evidence and weights, a panel in it for each translation."""
     table, charts = named_best(best_of(every)), []
+    settings = tuple(dict.fromkeys(table.column("setting")))
     for evidence in dict.fromkeys(table.column("evidence")):
         for weights in (SATURATED, DESATURATED):
-            rows = [row for row in table.rows if row[1] == evidence and row[2] == weights]
-            panel = Lines(
-                panel_title(evidence, weights),
-                "ratio",
-                "absolute_error",
-                ("preprocessor", "setting"),
-                "compression ratio: share of objects kept, of facts for Random",
-                "average absolute error of R",
-                log_x=False,
-                log_y=False,
-                band=False,  # of so many lines ranges would hide each other
-            )
-            charts.append(lines(Table(COLUMNS, rows), panel))
-    return beside(charts, title=TITLE)
+            for setting in settings:
+                rows = [r for r in table.records() if (r["evidence"], r["weights"], r["setting"]) == (evidence, weights, setting)]
+                panel = Lines(
+                    f"{setting}: {panel_title(evidence, weights)}",
+                    "ratio",
+                    "absolute_error",
+                    ("preprocessor",),
+                    "compression ratio: share of objects kept, of facts for Random",
+                    "average absolute error of R",
+                    log_x=False,
+                    log_y=False,
+                    band=False,  # of so many lines ranges would hide each other
+                )
+                charts.append(lines(Table(COLUMNS, [tuple(r.values()) for r in rows]), panel))
+    return beside(charts, len(settings), title=TITLE)
 
 
 def panel_title(evidence: Cell, weights: str) -> str:

@@ -156,7 +156,7 @@ def _figure(folder: Path, figure: str, quick: bool, seed: int, panels: Sequence[
         quick=None,
         full=None,
         run=lambda scale, seed, progress: outcome,
-        draw=lambda table: beside([part.draw(tables[name]) for name, part in parts.items()]),
+        draw=lambda table: beside([part.draw(tables[name]) for name, part in parts.items()], columns=1),
     )
     words = together([Verdict(done.verdict.word, (f"{done.id} {done.verdict.word}",)) for done in panels])
     measured = {name: {"verdict": found["verdict"], **found["measured"]} for name, found in summaries.items()}
