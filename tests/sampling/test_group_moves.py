@@ -23,7 +23,9 @@ from markovlogic.methods.sampling.group_moves import inverse_literals
 from markovlogic.methods.sampling.lifted_mh import LiftedMH
 from markovlogic.methods.sampling.symmetrised import Approximation, _approximate_problem, approximate_symmetries, signed_group
 from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup
+from markovlogic.symmetry.refinement import FactorGroup
 from markovlogic.system.arrays import frozen
 
 KINDS = {"hard": 2, "groups": 1, "hidden": 2, "decided": 1}
@@ -201,3 +203,15 @@ def test_the_same_seed_gives_the_same_draws_however_they_are_split(tmp_path):
         sampler.check(state)
         ends.append(state.world.tolist())
     assert ends[0] == ends[1] == ends[2]
+
+
+def test_a_search_that_was_cut_short_says_so(tmp_path):
+    """Without symmetries the chain is its base chain: that was once told by nothing but equal errors."""
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
+    network = ground(problem, PreparedProblem(problem).lowered)
+    proposer = approximate_symmetries(problem, network, Approximation(), budget_seconds=0.0)
+    assert "stopped after 0 s" in proposer.words
+    nothing = NetworkGroup(network, FactorGroup(2 * network.n_all, []), signed=True, notes=proposer.notes)
+    settings = LiftedMH(propose="group", group=nothing)
+    (concern,) = settings.bind(target(problem)).build(network, 4).concerns({})
+    assert "no symmetry proposes" in concern and "stopped after 0 s" in concern

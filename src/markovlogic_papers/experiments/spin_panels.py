@@ -14,7 +14,7 @@ EXPERIMENTS = by_id(
         claim="On an Ising grid with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and "
         "by time (the slides' curves are lost).",
         quick=SpinScale(size=8, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.6)),
-        full=SpinScale(size=12, draws=4000, repeats=5, evidence=0.0, seconds=5),
+        full=SpinScale(size=12, draws=40_000, repeats=5, evidence=0.0, seconds=5),
         run=lambda scale, seed, progress: run_spins("ising", scale, seed, progress),
         chart=spin_chart,
     ),
@@ -26,7 +26,7 @@ EXPERIMENTS = by_id(
         claim="On a Chimera graph with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and "
         "by time (the slides' curves are lost).",
         quick=SpinScale(size=2, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.6)),
-        full=SpinScale(size=3, draws=4000, repeats=5, evidence=0.0, seconds=5),
+        full=SpinScale(size=3, draws=40_000, repeats=5, evidence=0.0, seconds=5),
         run=lambda scale, seed, progress: run_spins("chimera", scale, seed, progress),
         chart=spin_chart,
     ),

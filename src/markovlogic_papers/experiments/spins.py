@@ -20,7 +20,7 @@ from markovlogic_papers.experiments.comparison import Interval, over_range, rati
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.follow import Truth
 from markovlogic_papers.experiments.outcome import Outcome, Table, Verdict, Word
-from markovlogic_papers.experiments.racing import BASE, COLUMNS, Lap, RaceScale, arrivals, errors_at, lifted, race
+from markovlogic_papers.experiments.racing import BASE, COLUMNS, Lap, RaceScale, arrivals, errors_at, final_errors, lifted, race
 from markovlogic_papers.experiments.stage import Stage, set_stage, with_rules
 
 GROUPS = {  # of the model without the field
@@ -107,10 +107,13 @@ def _judged_at(laps: Sequence[Lap], scale: SpinScale) -> Verdict:
     reached = int(np.isfinite(arrivals(laps, BASE, scale.rhat, "draws")).sum())
     reasons = [f"{BASE} comes to stay below R {scale.rhat} in {reached} of {scale.repeats} runs"]
     shortest = min(max(lap.seconds for lap in laps if lap.sampler == name) for name in {lap.sampler for lap in laps})
+    least_draws = min(max(lap.draws for lap in laps if lap.sampler == name) for name in {lap.sampler for lap in laps})
     quicker: list[bool] = []
     slower: list[bool] = []
     for name, accepted in {lap.sampler: lap.acceptance for lap in laps if lap.acceptance is not None}.items():
         better = False
+        equal = ratio_interval(final_errors(laps, BASE, least_draws), final_errors(laps, name, least_draws))
+        reasons.append(f"at equal draws the error of {BASE} is {equal} times that of {name}")
         if reached < scale.repeats:
             error = ratio_interval(errors_at(laps, BASE, shortest), errors_at(laps, name, shortest))
             reasons.append(f"at equal seconds the error of {BASE} is {error} times that of {name}")
