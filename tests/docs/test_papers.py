@@ -39,5 +39,7 @@ def test_paths_of_the_table_exist():
     for row in rows:
         for path in re.findall(r"`(\w+/[\w/]+\.py)`", row[2]):
             assert (below["src"] / path).exists(), path
+        for path in re.findall(r"`papers:([\w/]+\.py)`", row[2]):
+            assert (ROOT / "src" / "markovlogic_papers" / path).exists(), path
         for path in re.findall(r"`([\w/]+\.py)`", row[4]):
             assert (below["tests"] / path).exists(), path
