@@ -76,12 +76,21 @@ class Fold:
         }
         return Fold(facts, same, candidates)
 
-    def tables(self, *, training: bool) -> dict[str, Any]:
-        """Evidence: facts and candidates; for training also who is the same, as far as candidates go."""
+    def closed_same(self, kind: str) -> set[Pair]:
+        """All pairs of true clusters."""
+        members: dict[int, list[str]] = defaultdict(list)
+        for name, label in self.truth(kind).items():
+            members[label].append(name)
+        return {(a, b) for own in members.values() for a in own for b in own}
+
+    def tables(self, *, training: bool, closed_same: bool = False) -> dict[str, Any]:
+        """Evidence: facts and candidates; for training also who is the same, as far as candidates go, or as a partition."""
         given: dict[str, Iterable[Pair]] = dict(self.facts)
-        given |= {f"Cand{kind}": sorted(pairs) for kind, pairs in self.candidates.items()}
-        if training:
-            given |= {f"Same{kind}": sorted(self.same[kind] & self.candidates[kind]) for kind in KINDS}
+        same = {kind: self.closed_same(kind) for kind in KINDS} if closed_same else dict(self.same)
+        for kind, pairs in self.candidates.items():
+            given[f"Cand{kind}"] = sorted(pairs | same[kind] if training and closed_same else pairs)
+            if training:
+                given[f"Same{kind}"] = sorted(same[kind] if closed_same else same[kind] & pairs)
         return {name: {"a": [a for a, _ in pairs], "b": [b for _, b in pairs]} for name, pairs in given.items() if pairs}
 
     def truth(self, kind: str) -> dict[str, int]:
@@ -135,9 +144,10 @@ def _pairs(label: np.ndarray) -> int:
 
 
 def learned(folds: list[Fold], how: str, prior: str) -> str:
-    """The rules of er-words.mln with weights, transitivity left out.
+    """The rules of er-words.mln with weights, transitivity left out but for `partitions`.
 
-    joint: all at once. pieces: words first, then who shares a bib given who shares its fields, so that neighbours that inference
+    partitions: by the conditional likelihood over partitions, transitivity being hard. joint: all at once, by the
+    pseudo-likelihood. pieces: words first, then who shares a bib given who shares its fields, so that neighbours that inference
     does not know explain nothing away.
     """
     text = (DATA / "er-words.mln").read_text()
@@ -147,6 +157,10 @@ def learned(folds: list[Fold], how: str, prior: str) -> str:
     if how == "joint":
         model = mln.Model.parse("\n".join(lines) + "\n" + HARD)
         return mln.learn(model, training, list(TARGETS), method="pseudolikelihood", prior=wanted).text()
+    if how == "partitions":
+        model = mln.Model.parse("\n".join(lines) + "\n" + PLAIN + HARD + AXIOMS)
+        whole = [fold.tables(training=True, closed_same=True) for fold in folds]
+        return mln.learn(model, whole, list(TARGETS), method="cd", prior=wanted).text()
     couples = [line for line in lines if "SameBib(b1, b2)" in line]
     model = mln.Model.parse("\n".join(line for line in lines if line not in couples) + "\n" + PLAIN + HARD)
     words = mln.learn(model, training, list(TARGETS[1:]), method="pseudolikelihood", prior=wanted)
@@ -245,7 +259,7 @@ def main() -> None:
     """Print rows of the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", choices=("cora", "records"))
-    parser.add_argument("--learn", choices=("joint", "pieces"), default="pieces")
+    parser.add_argument("--learn", choices=("partitions", "joint", "pieces"), default="partitions")
     parser.add_argument("--prior", default="0.5")
     parser.add_argument("--folds", default="1,2,3,4,5")
     parser.add_argument("--size", type=int, default=3000)

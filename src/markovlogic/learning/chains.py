@@ -10,6 +10,7 @@ import numpy as np
 
 from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.learning.counts import CountingRows, true_literals
+from markovlogic.learning.partitions import PartitionChains
 from markovlogic.methods.sampling.gibbs import Gibbs, GibbsSampler, GibbsState
 from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.system import cancellation
@@ -87,12 +88,13 @@ class WeightedNetwork:
         words = world[literal >> 1] ^ np.where(literal & 1 == 1, np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF))
         return np.asarray(np.bitwise_or.reduceat(words, self.rows.start[:-1]) if len(self.rows) else words, np.uint64)
 
-    def mean_counts(self, world: Words) -> Float64:
-        """The mean of N over 64 chains."""
-        found = self.per_atom.T @ np.bitwise_count(world[: len(self.must)]).astype(np.float64)
+    def expected(self, probability: Float64, world: Words, n_chains: int = CHAINS) -> Float64:
+        """The mean of N over chains; probability: (n_atoms,) of atoms, that of clauses is read off the worlds."""
+        found = self.per_atom.T @ probability
         if len(self.rows):
-            found = found + self.per_clause.T @ np.bitwise_count(self._clause_words(world)).astype(np.float64)
-        return np.asarray(found / CHAINS, np.float64)
+            true = self._clause_words(world) & np.uint64((1 << n_chains) - 1)
+            found = found + self.per_clause.T @ np.bitwise_count(true).astype(np.float64) / n_chains
+        return np.asarray(found, np.float64)
 
     def counts_of_chains(self, world: Words) -> Float64:
         """N of every chain, (n_features, 64)."""
@@ -114,8 +116,8 @@ class WeightedNetwork:
 
     @property
     def is_coupled(self) -> bool:
-        """Whether a clause ties two modelled atoms together: else each atom stands for itself."""
-        return bool(self._couples.any())
+        """Whether a clause ties two modelled atoms together, or transitivity does: else each atom stands for itself."""
+        return bool(self._couples.any()) or self.counting.partitions is not None
 
     @property
     def is_coupling(self) -> Bool:
@@ -164,8 +166,18 @@ def weighted_network(counting: CountingRows, n_features: int) -> WeightedNetwork
     return WeightedNetwork(counting, n_features, merged, per_clause, clause_offset, per_atom, atom_offset, hard, must, must_not)
 
 
+def chains_of(network: WeightedNetwork, seed: np.random.SeedSequence, clamped: Bool | None = None) -> Chains | PartitionChains:
+    """Chains over partitions where hard rules make relations equivalence relations, else over atoms."""
+    if network.counting.partitions is None:
+        return Chains(network, seed, clamped)
+    assert clamped is None  # atoms are hidden nowhere
+    return PartitionChains(network, seed)
+
+
 class Chains:
     """64 chains of one database that go on while the weights change."""
+
+    n_chains = CHAINS
 
     def __init__(self, network: WeightedNetwork, seed: np.random.SeedSequence, clamped: Bool | None = None) -> None:
         self.network, self._clamped = network, clamped
@@ -201,3 +213,17 @@ class Chains:
             cancellation.check()
         self.updates += done * CHAINS * n_drawn
         return self._state.world
+
+    @property
+    def observed(self) -> Float64:
+        """N in the data."""
+        return self.network.counts_in(self.network.counting.database.truth)
+
+    def mean_counts(self, weights: Float64, sweeps: int) -> Float64:
+        """The mean of N over 64 chains after some more sweeps."""
+        world = self.sweep(weights, sweeps)
+        return self.network.expected(np.bitwise_count(world[: len(self.network.must)]) / CHAINS, world)
+
+    def counts(self, weights: Float64, sweeps: int) -> Float64:
+        """(n_features, n_chains) N of every chain after some more sweeps."""
+        return self.network.counts_of_chains(self.sweep(weights, sweeps))

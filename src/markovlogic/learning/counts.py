@@ -22,10 +22,12 @@ from markovlogic.grounding.predict import Sizes, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.rows import Rows, canonical, concatenated
 from markovlogic.grounding.surviving import Batch, joined, surviving
+from markovlogic.language.equivalence import Found
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.learning.counted import CountedRules, Wanted, counted_numbers, counted_rules
 from markovlogic.learning.databases import Database, decided_database
-from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted
+from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted, without_templates
+from markovlogic.learning.partitions import Partitions, blocks_of_data, in_rows, relations_of, without_unlisted
 from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.forecast import Forecast
 from markovlogic.methods.reduction import Reduction
@@ -63,6 +65,7 @@ class CountingRows:
     group_start: Int64
     group_atom: Int32
     counted: CountedRules | None = None  # rules that are not among the clauses
+    partitions: Partitions | None = None  # where atoms are rows of pairs of equivalence relations, and single atoms
 
 
 def count_rows(
@@ -81,12 +84,30 @@ def count_rows(
     reduction = Reduction.BY_RULES if rules.lowered.has_hard else Reduction.NONE
     with analysis_of(given, resources or Resources(), Stopwatch(), reduction=reduction) as analysis:
         database = decided_database(database, analysis.prepared.problem)
+        relations = relations_of(rules, database)
+        if relations.relations:
+            return _of_partitions(rules, database, index, relations, analysis.forecast)
         grounded, numbers = _chosen(rules, database, analysis.forecast, wanted)
         made = _ground(grounded, database, index, analysis.workspace)
     if not numbers:
         return made
     counted = counted_rules(parted(rules, numbers)[0], database, index)
     return replace(made, counted=counted, met=made.met | counted.numbers)
+
+
+def _of_partitions(
+    rules: LearningRules, database: Database, index: FeatureIndex, found: Found, forecast: Forecast
+) -> CountingRows:
+    """Ground all rules but those that make relations equivalence relations, by rows of pairs."""
+    blocks = blocks_of_data(rules, database, found)
+    dropped = {number for relation in found.relations for number in relation.templates}
+    rules, own = without_templates(rules, dropped), forecast.workspace
+    database, unlisted, counts_for = without_unlisted(rules, database, found, index, own.database)
+    _chosen(rules, database, Forecast(PreparedProblem(database.problem, rules=rules.lowered), own), Wanted.CLAUSES)
+    made = _ground(rules, database, index, own)
+    return replace(
+        in_rows(made, found, unlisted, counts_for, blocks), met=made.met | {index.keys[at][0] for at in counts_for[1] if at >= 0}
+    )
 
 
 def _chosen(rules: LearningRules, database: Database, forecast: Forecast, wanted: Wanted) -> tuple[LearningRules, frozenset[int]]:

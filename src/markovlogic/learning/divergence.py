@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
+from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork, chains_of
 from markovlogic.learning.information import Solver
+from markovlogic.learning.partitions import PartitionChains
 from markovlogic.learning.priors import Penalty
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64
@@ -46,6 +47,7 @@ class Found:
     information: Float64 | None  # minus the Hessian of the log-likelihood, estimated; None where there are too many weights
     distance: float  # the last mean gradient, in standard errors of the weight it moves most
     updates: int  # of atoms, by all chains
+    n_chains: int
 
 
 class Likelihood:
@@ -54,17 +56,27 @@ class Likelihood:
     def __init__(self, networks: Sequence[WeightedNetwork], seed: int) -> None:
         seeds = np.random.SeedSequence(seed).spawn(2 * len(networks))
         self.networks = networks
-        self._free = [Chains(network, own) for network, own in zip(networks, seeds[::2], strict=True)]
-        self._clamped: list[Chains | None] = []
+        self._free = [chains_of(network, own) for network, own in zip(networks, seeds[::2], strict=True)]
+        self._clamped: list[Chains | PartitionChains | None] = []
         self._observed: list[Float64] = []
-        for network, own in zip(networks, seeds[1::2], strict=True):
+        for network, free, own in zip(networks, self._free, seeds[1::2], strict=True):
             database = network.counting.database
             if database.hidden.any():
-                self._clamped.append(Chains(network, own, ~database.hidden))
+                self._clamped.append(chains_of(network, own, ~database.hidden))
                 self._observed.append(np.zeros(network.n_features))
             else:
                 self._clamped.append(None)
-                self._observed.append(network.counts_in(database.truth))
+                self._observed.append(free.observed)
+
+    @property
+    def n_chains(self) -> int:
+        """Of a database; fewer where one has partitions for worlds."""
+        return min((free.n_chains for free in self._free), default=CHAINS)
+
+    @property
+    def observed(self) -> Float64:
+        """N in the data of all databases, nothing being hidden."""
+        return np.asarray(np.sum(self._observed, axis=0), np.float64)
 
     @property
     def updates(self) -> int:
@@ -74,25 +86,21 @@ class Likelihood:
     def gradient(self, weights: Float64, sweeps: int) -> Float64:
         """An estimate after some more sweeps of all chains."""
         total = np.zeros_like(weights)
-        for network, free, clamped, observed in zip(self.networks, self._free, self._clamped, self._observed, strict=True):
+        for free, clamped, observed in zip(self._free, self._clamped, self._observed, strict=True):
             cancellation.check()
-            world = free.sweep(weights, sweeps)
-            total -= network.mean_counts(world)
-            if clamped is not None:
-                total += network.mean_counts(clamped.sweep(weights, sweeps))
-            else:
-                total += observed
+            total -= free.mean_counts(weights, sweeps)
+            total += observed if clamped is None else clamped.mean_counts(weights, sweeps)
         return total
 
     def counts(self, weights: Float64, sweeps: int) -> tuple[Float64, Float64 | None]:
-        """N of every chain after some more sweeps, (n_features, 64), summed over databases; and with the data clamped."""
-        total = np.zeros((len(weights), CHAINS))
+        """N of every chain after some more sweeps, (n_features, n_chains), summed over databases; and with the data clamped."""
+        total = np.zeros((len(weights), self.n_chains))
         clamped_total: Float64 | None = None
-        for network, free, clamped, observed in zip(self.networks, self._free, self._clamped, self._observed, strict=True):
-            total += network.counts_of_chains(free.sweep(weights, sweeps))
+        for free, clamped, observed in zip(self._free, self._clamped, self._observed, strict=True):
+            total += free.counts(weights, sweeps)[:, : total.shape[1]]
             if clamped is not None:
                 clamped_total = np.zeros_like(total) if clamped_total is None else clamped_total
-                clamped_total += network.counts_of_chains(clamped.sweep(weights, sweeps))
+                clamped_total += clamped.counts(weights, sweeps)[:, : total.shape[1]]
             elif clamped_total is not None:
                 clamped_total += observed[:, None]
         return total, clamped_total
@@ -144,7 +152,7 @@ def climb(
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)
     information = None if not errors or cancellation.current().over else _information(likelihood, weights)
-    return Found(weights, steps, converged, information, distance, likelihood.updates)
+    return Found(weights, steps, converged, information, distance, likelihood.updates, likelihood.n_chains)
 
 
 def _information(likelihood: Likelihood, weights: Float64) -> Float64 | None:
@@ -202,7 +210,7 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, penalty: Penalty, pr
         progress.advance(steps, f"step {steps}")
     mean = np.mean(history[len(history) // 2 :], axis=0) if history else weights
     settled = len(history) >= NEWTON_STEPS and float(np.abs(history[-1] - mean).max(initial=0.0)) < 1.0
-    return Found(mean, steps, settled, None, distance, likelihood.updates)
+    return Found(mean, steps, settled, None, distance, likelihood.updates, likelihood.n_chains)
 
 
 def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, seed: int, progress: Progress) -> Found:
@@ -211,7 +219,7 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
     That world is the best of 64 chains that cool down. The weights are the average over all steps; a rule's step is divided by
     the number of its true groundings in the data, so that rules with many groundings do not run away.
     """
-    observed = sum((network.counts_in(network.counting.database.truth) for network in likelihood.networks), np.zeros(len(start)))
+    observed = likelihood.observed
     rate = 1.0 / np.maximum(np.abs(observed), 1.0)
     weights, total, steps, updates = start.copy(), np.zeros_like(start), 0, 0
     previous = weights
@@ -228,18 +236,19 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
         progress.advance(steps, f"step {steps}")
     mean = total / max(steps, 1) if steps else weights
     distance = float(np.abs(weights - previous).max(initial=0.0))
-    return Found(mean, steps, steps == PERCEPTRON_STEPS and distance < 0.1, None, distance, updates)
+    converged = steps == PERCEPTRON_STEPS and distance < 0.1
+    return Found(mean, steps, converged, None, distance, updates, likelihood.n_chains)
 
 
 def _most_probable_counts(likelihood: Likelihood, weights: Float64, seed: int) -> tuple[Float64, int]:
     """Counts of the best world of each database, and how many atoms were drawn on the way."""
     total, updates = np.zeros_like(weights), 0
     for number, network in enumerate(likelihood.networks):
-        chains = Chains(network, np.random.SeedSequence([seed, number]))
+        chains = chains_of(network, np.random.SeedSequence([seed, number]))
         for beta in COOLING:
             world = chains.sweep(weights, COOLING_SWEEPS, np.full(CHAINS, beta))
-        counts = network.counts_of_chains(world)
-        own = weights @ counts + network.atom_offset @ _worlds(world, len(network.must))
+        counts = chains.counts(weights, 0)
+        own = weights @ counts + network.atom_offset @ _worlds(world, len(network.must))[:, : counts.shape[1]]
         total += counts[:, int(np.argmax(own))]
         updates += chains.updates
     return total, updates

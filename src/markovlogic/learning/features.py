@@ -138,13 +138,17 @@ def parted(rules: LearningRules, numbers: Collection[int]) -> tuple[LearningRule
 
 def _some(rules: LearningRules, chosen: Callable[[int], bool]) -> LearningRules:
     """Rules whose number is chosen, with the clauses that belong to them."""
+    dropped = {at for at, template in enumerate(rules.lowered.templates) if not chosen(template.rule)}
+    return without_templates(replace(rules, rules=tuple(rule for rule in rules.rules if chosen(rule.number))), dropped)
+
+
+def without_templates(rules: LearningRules, dropped: Collection[int]) -> LearningRules:
+    """The rules without some clauses, which are hard or of no rule that is left."""
     old = rules.lowered
-    kept = [at for at, template in enumerate(old.templates) if chosen(template.rule)]
+    kept = [at for at in range(len(old.templates)) if at not in dropped]
     at_now = {at: now for now, at in enumerate(kept)}
     lowered = LoweredModel(tuple(old.templates[at] for at in kept), old.definitions, old.constant_per_grounding)
-    soft = tuple(
-        replace(rule, templates=tuple(at_now[at] for at in rule.templates)) for rule in rules.rules if chosen(rule.number)
-    )
+    soft = tuple(replace(rule, templates=tuple(at_now[at] for at in rule.templates)) for rule in rules.rules)
     hard = tuple(at_now[at] for at in rules.hard if at in at_now)
     return LearningRules(rules.model, _with_used_definitions(lowered), soft, hard)
 

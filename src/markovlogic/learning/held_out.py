@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
+from markovlogic.learning.chains import WeightedNetwork, chains_of
 from markovlogic.learning.databases import Database
 from markovlogic.learning.divergence import Likelihood, climb
 from markovlogic.learning.information import Preconditioner
@@ -111,7 +111,7 @@ def marginal_log_likelihood(
     """
     database = network.counting.database
     clamped = ~held & ~database.hidden if held is not None and knows_others else None
-    chains = Chains(network, np.random.SeedSequence(list(seed)), clamped)
+    chains = chains_of(network, np.random.SeedSequence(list(seed)), clamped)
     chains.sweep(weights, BURN_IN)
     n = len(database.truth)
     true = np.zeros(n)
@@ -120,7 +120,7 @@ def marginal_log_likelihood(
         true += np.bitwise_count(chains.sweep(weights, BETWEEN)[:n])
         if cancellation.current().over:
             break
-    share = (true + 0.5) / (SNAPSHOTS * CHAINS + 1)
+    share = (true + 0.5) / (SNAPSHOTS * chains.n_chains + 1)
     log_share = np.log(np.where(database.truth, share, 1 - share))
     counts = ~database.hidden & ((network.counting.group < 0) | database.truth)
     if held is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from markovlogic.errors import InputError, UnsupportedError, known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
+from markovlogic.learning.chains import CHAINS
 from markovlogic.learning.counted import Wanted
 from markovlogic.learning.databases import Database, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, climb, diagonal_newton, voted_perceptron
@@ -188,7 +189,7 @@ def _chosen_prior(
     ready: Prepared, design: Design, method: str, choice: PriorChoice, seed: int, progress: Progress, hold_out: int | None
 ) -> Chosen:
     """The prior: `auto` chooses the strength of couplings by inference, and all else by the pseudo-likelihood."""
-    if method != AUTO or not ready.coupled or ready.hides or ready.counts:
+    if method != AUTO or not ready.coupled or ready.hides or ready.counts or ready.partitions:
         return cross_validated(design, choice, ready.is_base, seed, progress, tries_base_alone=method == AUTO)
     with part_of_time(COUPLING):
         local = cross_validated(
@@ -300,7 +301,9 @@ def _went_on(
             note = f"{kept}, so the weights of the pseudo-likelihood were kept"
             return _Further(PSEUDO, Messages((note,)), replace(found, weights=weights, information=None))
     if method == AUTO:
-        notes.append(f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, 64 chains")
+        notes.append(
+            f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, {found.n_chains} chains"
+        )
     if not found.converged:
         worries.append(
             f"{used} ended after {found.steps} steps, and the weights were still about {found.distance:.2g} standard errors"
@@ -313,7 +316,7 @@ def _went_on(
 def _confined(ready: Prepared, weights: Float64) -> list[str]:
     from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 
-    hard = [network for network in ready.networks if len(network.hard)]
+    hard = [network for network in ready.networks if len(network.hard) and network.counting.partitions is None]
     if hard and any(single_site_reach(network.network(weights)) is not Reachability.ALL for network in hard):
         return ["hard rules may confine the chains that expectations come from; --method pseudolikelihood needs none"]
     return []
@@ -370,7 +373,7 @@ def _stats(ready: Prepared, further: _Further, updates: int, watch: Stopwatch) -
         "guarantee": "exact" if exact else "unbounded",
         "atoms": sum(len(one.truth) for one in ready.databases),
         "clauses": n_clauses if n_clauses or not ready.counts else None,
-        "chains": 64 if found is not None or updates else 0,
+        "chains": found.n_chains if found is not None else CHAINS if updates else 0,
         "draws": 0 if found is None else found.steps,
         "burn_in": 0,
         "updates": updates + (0 if found is None else found.updates),

@@ -60,6 +60,11 @@ class Prepared:
         return any(one.counted is not None for one in self.countings)
 
     @property
+    def partitions(self) -> bool:
+        """Whether hard rules make modelled predicates equivalence relations."""
+        return any(one.partitions is not None for one in self.countings)
+
+    @property
     def is_base(self) -> Bool:
         """(n_features,) weights of rules that are a single literal: how often it is true at all."""
         base = {rule.number for rule in self.rules.rules if _is_literal(rule.rule.formula)}

@@ -262,6 +262,9 @@ def design_of(
         gone = np.zeros(n_atoms, bool) if left_out is None else left_out[number]
         single = np.flatnonzero((counting.group < 0) & ~settled.fixed & ~gone)
         parts.append((matrix[single], offset[single], world[single], np.full(len(single), number, np.int32)))
+        if counting.partitions is not None:
+            more = counting.partitions.observations(world, n_features)
+            parts.append((*more, np.full(len(more[1]), number, np.int32)))
         atoms, length = _open_groups(counting, settled.forbidden | gone)
         grouped.append((matrix[atoms], offset[atoms], world[atoms], np.full(len(atoms), number, np.int32)))
         lengths.append(length)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.linking.compared import ComparedRecords
-from markovlogic.linking.model import LinkModel, weight_rows
+from markovlogic.linking.model import LinkModel
 from markovlogic.system.arrays import Float64, Int32
 from markovlogic.system.views import view
 
@@ -82,10 +82,7 @@ class Linked:
     @property
     def weights(self) -> Any:
         """What each level of agreement says: log-odds, their standard errors, and shares in either kind of pairs."""
-        import pyarrow as pa
-
-        names = ("column", "beside", "level", "weight", "stderr", "share_of_same", "share_of_others")
-        return _table(names, weight_rows(self.compared.comparisons, self.compared.weights), pa)
+        return self.model.weights
 
     def summary(self) -> dict[str, Any]:
         """Numbers of records, pairs and clusters."""

@@ -42,6 +42,15 @@ class LinkModel:
         """The rules, with a weight for each level."""
         return rules(self.compared, one_to_one=self.one_to_one)
 
+    @property
+    def weights(self) -> Any:
+        """What each level says, as an Arrow table."""
+        import pyarrow as pa
+
+        names = ("column", "beside", "level", "weight", "stderr", "share_of_same", "share_of_others")
+        columns = zip(*weight_rows(self.compared.comparisons, self.compared.weights), strict=True)
+        return pa.table(dict(zip(names, map(list, columns), strict=True)))
+
     @cached_property
     def tables(self) -> dict[str, Any]:
         """Arrow tables by predicate."""
@@ -58,6 +67,7 @@ class LinkModel:
             csv.write_csv(table, str(path / f"{predicate.lower()}.csv"))
             command += f" -e {predicate}={path / f'{predicate.lower()}.csv'}"
         command += f" --predicate Same {self.sampling} -o clusters.csv"
+        csv.write_csv(self.weights, str(path / "weights.csv"))
         (path / "model.mln").write_text(f"// {command}\n\n{self.text}", encoding="utf-8")
         return command
 
@@ -86,7 +96,7 @@ def rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
         "",
         *_meaning(compared, one_to_one=one_to_one),
         "",
-        f"// log-odds that any two records are the same; standard error {weights.prior_stderr:.2g}",
+        "// log-odds that any two records are the same; weights.csv has the standard errors of all weights",
         f"{show_weight(weights.prior)} Pair(x, y) ^ Same(x, y)",
         "// pairs inside groups of three or more depend on each other: evidence against them is limited, the prior raised",
         "1 * Context(x, y)  Same(x, y)",
@@ -96,10 +106,9 @@ def rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
         above = weights.parent[at]
         beside = f", beside {comparisons[above].name}" if above >= 0 else ""
         lines += ["", f"// {comparison.name}, a {comparison.column.kind}{beside}"]
-        for labels, row, errors in zip(labels_of(comparisons, weights, at), weights.table[at], weights.stderr[at], strict=True):
-            for label, weight, error in list(zip(labels, row, errors, strict=True))[MISSING + 1 :]:
-                rule = f"{show_weight(float(weight))} {names[at]}(x, y, {show_constant(label)}) ^ Same(x, y)"
-                lines.append(f"{rule}  // standard error {error:.2g}")
+        for labels, row in zip(labels_of(comparisons, weights, at), weights.table[at], strict=True):
+            for label, weight in list(zip(labels, row, strict=True))[MISSING + 1 :]:
+                lines.append(f"{show_weight(float(weight))} {names[at]}(x, y, {show_constant(label)}) ^ Same(x, y)")
     return "\n".join(lines) + "\n"
 
 
@@ -161,7 +170,7 @@ def _tables(compared: ComparedRecords, columns: dict[str, tuple[Bool, str, Any]]
 
 def weight_rows(comparisons: Sequence[Comparison], weights: Weights) -> list[tuple[str, str, str, float, float, float, float]]:
     """(column, beside, level, weight, its standard error, share among the same, share among others)."""
-    rows = []
+    rows = [("any pair", "", "", weights.prior, weights.prior_stderr, float("nan"), float("nan"))]
     for at, comparison in enumerate(comparisons):
         above = weights.parent[at]
         for group, row in enumerate(weights.table[at]):

@@ -23,6 +23,7 @@ class Unlisted(Pickled):
 
     weight: float  # that such an atom adds to a world's log-weight where it is true
     barred: Int64  # codes of atoms that are known to be false; sorted, in both orders
+    templates: tuple[tuple[int, int], ...] = ()  # clauses that give the weight, each with the sign of the atom in it
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,20 +44,22 @@ class Listed:
     unlisted: Mapping[str, Unlisted]
 
 
-def listed(problem: Problem, lowered: LoweredModel, relations: Sequence[Equivalence], database: Engine) -> Listed | None:
+def listed(
+    problem: Problem, lowered: LoweredModel, relations: Sequence[Equivalence], database: Engine, *, either_sign: bool = False
+) -> Listed | None:
     """List the pairs that differ from others; None where that saves little, or cannot be done.
 
-    lowered: without the rules that make relations equivalence relations.
+    lowered: without the rules that make relations equivalence relations. either_sign: also where a rule speaks for all pairs.
     """
     statuses, unlisted = dict(problem.statuses), {}
     for relation in relations:
         own = problem.statuses[relation.predicate]
         if own.default != UNKNOWN or not relation.reflexive:
             continue
-        found = _Reading(problem, lowered, relation.predicate, database).found()
+        found = _Reading(problem, lowered, relation.predicate, database, either_sign).found()
         if found is None:
             continue
-        weight, code = found
+        weight, code, of_all = found
         n = own.sizes[0]
         one, other = np.divmod(code, n)
         code = each_once(np.concatenate([code, other * n + one]))
@@ -72,7 +74,7 @@ def listed(problem: Problem, lowered: LoweredModel, relations: Sequence[Equivale
         order = np.argsort(every, kind="stable")
         status = np.repeat(np.array([TRUE, UNKNOWN], np.int8), [len(true), len(code)])
         statuses[relation.predicate] = frozen(Statuses(relation.predicate, own.sizes, FALSE, every[order], status[order]))
-        unlisted[relation.predicate] = frozen(Unlisted(weight, false))
+        unlisted[relation.predicate] = frozen(Unlisted(weight, false, of_all))
     return Listed(with_statuses(problem, statuses), unlisted) if unlisted else None
 
 
@@ -144,21 +146,25 @@ class _Reading:
     lowered: LoweredModel
     name: str
     database: Engine
+    either_sign: bool
 
-    def found(self) -> tuple[float, Int64] | None:
-        """The weight of an unlisted atom that is true, at most 0, and the codes of those listed; None where there is no such."""
+    def found(self) -> tuple[float, Int64, tuple[tuple[int, int], ...]] | None:
+        """The weight of an unlisted atom that is true, the codes of those listed, and the clauses that give the weight.
+
+        None where there is no such; the weight is at most 0 unless either sign is wanted.
+        """
         if any(self._inside(cube.literals) for definition in self.lowered.definitions for cube in definition.cubes):
             return None
-        parts, weight = [np.empty(0, np.int64)], 0.0
+        parts, of_all = [np.empty(0, np.int64)], []
         if self.name in self.problem.soft:
             parts.append(self.problem.soft[self.name].code)
         relations = problem_relations(self.problem)
         try:
-            for template in self.lowered.templates:
+            for number, template in enumerate(self.lowered.templates):
                 if not self._inside(template.literals):
                     continue
                 if self._is_of_all(template):
-                    weight -= template.weight
+                    of_all.append((number, 1 if self._own(template).positive else -1))
                     joins = self._satisfied(template)
                 else:
                     own_literals = [literal for literal in template.literals if literal.predicate == self.name]
@@ -175,15 +181,22 @@ class _Reading:
                     parts.append(made)
         finally:
             self.database.drop([relation.table for relation in relations.values()])
-        return weight, each_once(np.concatenate(parts))
+        weight = float(sum(sign * self.lowered.templates[number].weight for number, sign in of_all))
+        return weight, each_once(np.concatenate(parts)), tuple(of_all)
 
     def _inside(self, literals: Sequence[Literal]) -> bool:
         return any(literal.predicate == self.name for literal in literals)
 
     def _is_of_all(self, template: ClauseTemplate) -> bool:
-        """Whether a soft clause is the same negative literal for all pairs but those that closed predicates show."""
+        """Whether a soft clause is the same literal for all pairs but those that closed predicates show."""
         own = [literal for literal in template.literals if literal.predicate == self.name]
-        if len(own) != 1 or own[0].positive or isinf(template.weight) or template.number is not None or template.idle:
+        if (
+            len(own) != 1
+            or (own[0].positive and not self.either_sign)
+            or isinf(template.weight)
+            or template.number is not None
+            or template.idle
+        ):
             return False
         names = _variables(own[0])
         if len(names) != 2 or {name for name, _ in template.variables} != set(names):
@@ -191,13 +204,16 @@ class _Reading:
         others = [literal for literal in template.literals if literal.predicate != self.name]
         return all(equality.positive for equality in template.equalities) and all(map(self._is_false_by_default, others))
 
+    def _own(self, template: ClauseTemplate) -> Literal:
+        return next(literal for literal in template.literals if literal.predicate == self.name)
+
     def _is_false_by_default(self, literal: Literal) -> bool:
         statuses = self.problem.statuses.get(literal.predicate)
         return statuses is not None and not statuses.n_open and statuses.default == FALSE and literal.positive
 
     def _satisfied(self, template: ClauseTemplate) -> list[tuple[Pattern, Literal]]:
         """Joins whose pairs satisfy such a clause whether they are together or not."""
-        own = next(literal for literal in template.literals if literal.predicate == self.name)
+        own = self._own(template)
         keep = _variables(own)
         joins = []
         for literal in template.literals:
