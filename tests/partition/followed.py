@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from markovlogic.kernels.partition import choices, far, flips, merging, records, several, sweep
+from markovlogic.kernels.partition import carrying, choices, far, flips, merging, records, several, sweep
 from markovlogic.kernels.partition.layout import Chain
 
 
@@ -44,7 +44,7 @@ def below(tape: Tape, n: int) -> int:
 def plain_moves(**changed: Any) -> dict[str, Any]:
     """All functions of the kernels by name, in plain Python; `changed` ones take the place of their namesakes."""
     scope: dict[str, Any] = {}
-    for module in (choices, far, flips, records, merging, several, sweep):
+    for module in (choices, far, flips, records, merging, several, carrying, sweep):
         for name, value in vars(module).items():
             scope[name] = types.FunctionType(value.py_func.__code__, scope, name) if isinstance(value, Dispatcher) else value
     scope.update(pick=pick, below=below)

@@ -212,3 +212,38 @@ def test_the_check_notices_a_weight_that_is_left_out() -> None:
         chain.weight[n] += 1e-3
 
     assert min(distance(Target.of(network), node_move(0), weigh_options=careless) for network in SMALL[::3]) > 1e-6
+
+
+TWO = """r = {A, B, C}
+s = {S, T, U}
+Same(r, r)
+Alike(s, s)
+Same(x, x).
+Same(x, y) => Same(y, x).
+Same(x, y) ^ Same(y, z) => Same(x, z).
+Alike(x, x).
+Alike(x, y) => Alike(y, x).
+Alike(x, y) ^ Alike(y, z) => Alike(x, z).
+2.2 Same(A, B) => Alike(S, T)
+1.7 Alike(S, T) => Same(A, B)
+0.9 Same(B, C) ^ Same(A, B) => Alike(T, U)
+-0.3 Same(x, y)
+-0.2 Alike(x, y)
+"""
+TIED = [network_of(TWO), network_of(TWO.replace("2.2 Same(A, B) => Alike(S, T)", "Same(A, B) => Alike(S, T)."))]
+
+
+@pytest.mark.parametrize("scans", [-1, 0, 1])
+@pytest.mark.parametrize("network", TIED)
+def test_blocks_carry_other_relations_along(network: PartitionNetwork, scans: int) -> None:
+    target = Target.of(network)
+    edge = next(edge for edge in network.edge if tuple(edge) == (0, 1))
+
+    def carried(scope: dict[str, Any], net: Layout, chain: Chain, tape: Tape) -> None:
+        scope["carry"](net, chain, int(edge[0]), int(edge[1]), scans, tape)
+        assert not chain.marked.any()
+
+    after = moved(target, carried, plain_moves())
+    assert np.abs(after - target.probability).max() < 1e-12
+    wrong = moved(target, carried, plain_moves(accepts=wrong_acceptance))
+    assert np.abs(wrong - target.probability).max() > 1e-6

@@ -22,6 +22,7 @@ class Layout(NamedTuple):
     near_node: Any
     near_row: Any  # the row that says so
     near_share: Any  # float64, cumulative over all: how often a node draws each of those that it may be with
+    ends: Any  # (n_rows, 2) int32 the nodes of a pair's row, -1 for other rows
     self_row: Any  # (n_nodes,) whether a node that is alone is related to itself; -1 where it always is
     far: Any  # (n_nodes,) float64: what each unlisted pair of constants weighs, -inf where they are never together
     mass: Any  # (n_nodes,) int64 constants
@@ -56,7 +57,9 @@ class Chain(NamedTuple):
     tally: Any  # (n_nodes,) float64, zero between moves
     option: Any  # (n_nodes + 2,) int32
     weight: Any  # (n_nodes + n_group_rows + 2,) float64
-    was: Any  # (MOST_AT_ONCE,) int32: where nodes that are moved together were
+    was: Any  # (n_nodes + MOST_AT_ONCE,) int32: where nodes that are moved together were
+    carried: Any  # (n_nodes,) int32 nodes of other relations that a split or merge redraws
+    marked: Any  # (n_nodes,) uint8, zero between moves
     side: Any  # (n_nodes,) int8: -1 outside of a split or merge, else 0 or 1
     member: Any  # (n_nodes,) int32
     head: Any  # (n_nodes,) int32, by block: a member; where unlisted pairs may be together

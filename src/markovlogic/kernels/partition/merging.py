@@ -56,7 +56,7 @@ def near_all(net, chain, node, one, two, n):
 def flip_across(net, chain, first, second, n):
     """Flip whether nodes of different sides are together."""
     for i in range(n + 2):
-        node = _listed(chain, first, second, n, i)
+        node = listed(chain, first, second, n, i)
         for k in range(net.near_start[node], net.near_start[node + 1]):
             other = net.near_node[k]
             if other > node and chain.side[other] >= 0 and chain.side[other] != chain.side[node]:
@@ -64,7 +64,8 @@ def flip_across(net, chain, first, second, n):
 
 
 @internal
-def _listed(chain, first, second, n, i):
+def listed(chain, first, second, n, i):
+    """The i-th of all n + 2 members of two nodes' blocks."""
     return chain.member[i] if i < n else first if i == n else second
 
 
@@ -149,17 +150,20 @@ def accepts(chain, ratio, generator):
 
 
 @internal
-def split(net, chain, first, second, n, scans, generator):
-    """Propose a split of the block that both nodes are in; gives whether it was accepted."""
+def propose_apart(net, chain, first, second, n, scans, generator):
+    """From one block to two sides; gives what that adds to the log-weight, less log q. `flip_across` leads back."""
     chain.total[0] = 0.0
     launch(net, chain, first, second, n, scans, generator)
     q = propose_split(net, chain, n, scans, generator)
-    if chain.broken[0] != 0 or not accepts(chain, chain.total[0] - q, generator):
-        flip_across(net, chain, first, second, n)
-        return False
+    return chain.total[0] - q
+
+
+@internal
+def set_apart(net, chain, first, second, n):
+    """The two sides become two blocks."""
     old, new = chain.block[first], new_block(chain)
     for i in range(n + 2):
-        node = _listed(chain, first, second, n, i)
+        node = listed(chain, first, second, n, i)
         if chain.side[node] == 1:
             chain.block[node] = new
             chain.size[new] += 1
@@ -167,6 +171,16 @@ def split(net, chain, first, second, n, scans, generator):
             if has_far(net, node):
                 unlink(net, chain, node, old)
                 link(net, chain, node, new)
+
+
+@internal
+def split(net, chain, first, second, n, scans, generator):
+    """Propose a split of the block that both nodes are in; gives whether it was accepted."""
+    ratio = propose_apart(net, chain, first, second, n, scans, generator)
+    if chain.broken[0] != 0 or not accepts(chain, ratio, generator):
+        flip_across(net, chain, first, second, n)
+        return False
+    set_apart(net, chain, first, second, n)
     return True
 
 
@@ -177,38 +191,45 @@ def absorb(net, chain, first, second, n):
     chain.size[one] += chain.size[two]
     chain.size[two] = 0
     for i in range(n + 2):
-        node = _listed(chain, first, second, n, i)
+        node = listed(chain, first, second, n, i)
         if has_far(net, node) and chain.block[node] == two:
             unlink(net, chain, node, two)
             link(net, chain, node, one)
         chain.block[node] = one
+    chain.free[chain.n_free[0]] = two
+    chain.n_free[0] += 1
 
 
 @internal
-def merge(net, chain, first, second, n, scans, generator):
-    """Propose to merge the blocks of two nodes; gives whether it was accepted."""
+def propose_together(net, chain, first, second, n, scans, carries, generator):
+    """From two blocks to one; gives what that adds to the log-weight, plus log q of the way back. `flip_across` leads back.
+
+    carries: whether a hard clause that is broken may be mended later.
+    """
     two = chain.block[second]
     for i in range(n):
         chain.side[chain.member[i]] = 1 if chain.block[chain.member[i]] == two else 0
     chain.total[0] = 0.0
     flip_across(net, chain, first, second, n)
-    if chain.broken[0] != 0:
-        flip_across(net, chain, first, second, n)
-        return False
     if has_far(net, first):
         chain.total[0] += between(net, chain, first, second, n)
     gain, q = chain.total[0], n * np.log(0.5)
-    if scans >= 0:
+    if scans >= 0 and (carries or chain.broken[0] == 0):
         launch(net, chain, first, second, n, scans, generator)
         q = towards(net, chain, second, n, generator)
-    accepted = accepts(chain, gain + q, generator)
-    if accepted == (scans >= 0):  # guided: apart now; else together
         flip_across(net, chain, first, second, n)
-    if accepted:
-        absorb(net, chain, first, second, n)
-        chain.free[chain.n_free[0]] = two
-        chain.n_free[0] += 1
-    return accepted
+    return gain + q
+
+
+@internal
+def merge(net, chain, first, second, n, scans, generator):
+    """Propose to merge the blocks of two nodes; gives whether it was accepted."""
+    ratio = propose_together(net, chain, first, second, n, scans, False, generator)
+    if chain.broken[0] != 0 or not accepts(chain, ratio, generator):
+        flip_across(net, chain, first, second, n)
+        return False
+    absorb(net, chain, first, second, n)
+    return True
 
 
 @internal
@@ -228,5 +249,5 @@ def split_or_merge(net, chain, first, second, scans, generator):
     else:
         accepted = merge(net, chain, first, second, n, scans, generator)
     for i in range(n + 2):
-        chain.side[_listed(chain, first, second, n, i)] = -1
+        chain.side[listed(chain, first, second, n, i)] = -1
     return accepted

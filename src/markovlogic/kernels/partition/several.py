@@ -33,9 +33,9 @@ def place(net, chain, node, block, related):
 
 
 @internal
-def companion(net, chain, n, i):
-    """Who says where the i-th node is now: a node of its block that stays, or that is put back before it."""
-    node = chain.member[i]
+def companion(net, chain, nodes, n, i):
+    """Who says where the i-th of n nodes is now: a node of its block that stays, or that is put back before it."""
+    node = nodes[i]
     if is_outside(net, chain, node):
         return OUTSIDE
     for k in range(net.near_start[node], net.near_start[node + 1]):
@@ -43,7 +43,7 @@ def companion(net, chain, n, i):
         if chain.block[other] == chain.block[node]:
             earlier = True
             for j in range(i, n):
-                earlier &= chain.member[j] != other
+                earlier &= nodes[j] != other
             if earlier:
                 return other
     return ALONE
@@ -75,35 +75,35 @@ def put(net, chain, node, wanted, generator):
 
 
 @internal
-def put_all(net, chain, n, drawn, generator):
+def put_all(net, chain, nodes, n, drawn, generator):
     """Put all nodes somewhere, or where they were; gives what that adds to the log-weight, minus log of its probability."""
     gain = 0.0
     for i in range(n):
-        added, q = put(net, chain, chain.member[i], DRAWN if drawn else chain.was[i], generator)
+        added, q = put(net, chain, nodes[i], DRAWN if drawn else chain.was[i], generator)
         gain += added - q
     return gain
 
 
 @internal
-def leave_all(net, chain, n):
+def leave_all(net, chain, nodes, n):
     """Take all nodes out."""
     for i in range(n):
-        leave(net, chain, chain.member[i])
+        leave(net, chain, nodes[i])
 
 
 @internal
 def move_several(net, chain, n, generator):
     """Propose new places for the n nodes in `member`; gives whether they were accepted."""
     for i in range(n):
-        chain.was[i] = companion(net, chain, n, i)
-    leave_all(net, chain, n)
-    before = put_all(net, chain, n, False, generator)
-    leave_all(net, chain, n)
-    after = put_all(net, chain, n, True, generator)
+        chain.was[i] = companion(net, chain, chain.member, n, i)
+    leave_all(net, chain, chain.member, n)
+    before = put_all(net, chain, chain.member, n, False, generator)
+    leave_all(net, chain, chain.member, n)
+    after = put_all(net, chain, chain.member, n, True, generator)
     if chain.broken[0] == 0 and accepts(chain, after - before, generator):
         return True
-    leave_all(net, chain, n)
-    put_all(net, chain, n, False, generator)
+    leave_all(net, chain, chain.member, n)
+    put_all(net, chain, chain.member, n, False, generator)
     return False
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.partition.carrying import carry
 from markovlogic.kernels.partition.choices import place_in
 from markovlogic.kernels.partition.flips import begin
 from markovlogic.kernels.partition.layout import Chain
@@ -33,6 +34,8 @@ def chain_of(chains, at):
         chains.option[at],
         chains.weight[at],
         chains.was[at],
+        chains.carried[at],
+        chains.marked[at],
         chains.side[at],
         chains.member[at],
         chains.head[at],
@@ -47,7 +50,7 @@ def chain_of(chains, at):
 
 
 @internal
-def sweep(net, chain, scans, proposals, several, generator, counters):
+def sweep(net, chain, scans, proposals, several, carried, generator, counters):
     """One sweep; every other split is guided by so many scans."""
     for at in range(net.node.shape[0]):
         move_node(net, chain, net.node[at], generator)
@@ -60,6 +63,11 @@ def sweep(net, chain, scans, proposals, several, generator, counters):
             way = scans if turn % 2 == 0 else UNGUIDED
             counters[PROPOSED] += 1
             counters[ACCEPTED] += split_or_merge(net, chain, net.edge[edge, 0], net.edge[edge, 1], way, generator)
+        for turn in range(carried):
+            edge = place_in(generator, net.edge_share, 0, net.edge.shape[0])
+            way = scans if turn % 2 == 0 else UNGUIDED
+            counters[PROPOSED] += 1
+            counters[ACCEPTED] += carry(net, chain, net.edge[edge, 0], net.edge[edge, 1], way, generator)
     for at in range(net.site.shape[0]):
         move_site(net, chain, net.site[at], generator)
     for at in range(net.group.shape[0]):
@@ -99,7 +107,7 @@ def pack_worlds(worlds, words):
 
 
 @called
-def partition_draws(net, chains, words, blocks, generators, sweeps, scans, proposals, several, planes, counters):
+def partition_draws(net, chains, words, blocks, generators, sweeps, scans, proposals, several, carried, planes, counters):
     """Make sweeps of every chain; words: (n_rows,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
 
     blocks: (n_chains, n_nodes) int32, changed in place; where unlisted pairs may be together, worlds do not tell them. chains:
@@ -112,7 +120,7 @@ def partition_draws(net, chains, words, blocks, generators, sweeps, scans, propo
         begin(net, chain)
     for _ in range(sweeps):
         for at in range(generators.shape[0]):
-            sweep(net, chain_of(chains, at), scans, proposals, several, generators[at], counters)
+            sweep(net, chain_of(chains, at), scans, proposals, several, carried, generators[at], counters)
         if planes.shape[0] > 0:
             pack_worlds(chains.world, words)
             add_world(planes, words)

@@ -7,7 +7,7 @@ import numpy as np
 from markovlogic.kernels.partition.layout import MOST_AT_ONCE, Chain, Layout
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.networks.ground import signed_atom_rows
-from markovlogic.system.arrays import Float64, Int64, frozen, offsets
+from markovlogic.system.arrays import Float64, Int32, Int64, frozen, offsets
 
 EVEN = 0.1  # share of proposals for all pairs alike: where their own log-odds decide them, other clauses may decide otherwise
 LEAST_LIKELY = 0.02  # of a pair, where nodes are drawn that move together
@@ -40,6 +40,7 @@ def layout_of(network: PartitionNetwork) -> Layout:
             near_node=network.near_node,
             near_row=network.near_row,
             near_share=np.cumsum(LEAST_LIKELY + _likely(rows.atom_bias[network.near_row])),
+            ends=_ends(network),
             self_row=network.self_row,
             far=network.far,
             mass=network.mass,
@@ -57,6 +58,14 @@ def layout_of(network: PartitionNetwork) -> Layout:
             group=network.group,
         )
     )
+
+
+def _ends(network: PartitionNetwork) -> Int32:
+    """(n_all, 2) the nodes of each pair's row, -1 for other rows."""
+    made = np.full((network.n_all, 2), -1, np.int32)
+    low, high, row = network.pairs
+    made[row, 0], made[row, 1] = low, high
+    return made
 
 
 def _pools(network: PartitionNetwork) -> Int64:
@@ -115,7 +124,9 @@ def room_for(network: PartitionNetwork, n_chains: int) -> Chain:
         tally=np.zeros((n_chains, n_nodes), np.float64),
         option=np.zeros((n_chains, n_nodes + 2), np.int32),
         weight=np.zeros((n_chains, max(n_nodes, largest_group) + 2), np.float64),
-        was=np.zeros((n_chains, MOST_AT_ONCE + 1), np.int32),
+        was=np.zeros((n_chains, n_nodes + MOST_AT_ONCE + 1), np.int32),
+        carried=np.zeros((n_chains, n_nodes), np.int32),
+        marked=np.zeros((n_chains, n_nodes), np.uint8),
         side=np.zeros((n_chains, n_nodes), np.int8),
         member=np.zeros((n_chains, max(n_nodes, MOST_AT_ONCE + 1)), np.int32),
         head=np.zeros((n_chains, n_nodes), np.int32),

@@ -41,6 +41,7 @@ class Partition(Settings):
     scans: restricted Gibbs scans before a guided split is proposed.
     proposals: splits and merges in a sweep, as a share of the constants.
     several: moves of several constants at once in a sweep, as a share of the constants.
+    carried: splits and merges that redraw what other relations have tied to the blocks, as a share of the constants.
     start: "apart" starts with every constant alone, "greedy" with blocks that grow greedily, "together" with the largest blocks
         that are possible. "auto" takes the three in turn.
     """
@@ -48,11 +49,12 @@ class Partition(Settings):
     scans: int = 2
     proposals: float = 0.1
     several: float = 0.1
+    carried: float = 0.05
     start: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.scans < 0 or self.proposals < 0 or self.several < 0:
-            raise InputError("Partition: scans, proposals and several must not be negative")
+        if min(self.scans, self.proposals, self.several, self.carried) < 0:
+            raise InputError("Partition: scans, proposals, several and carried must not be negative")
         if self.start not in ("auto", *STARTS):
             raise InputError(f"Partition: start is {self.start!r}, expected one of auto, {', '.join(STARTS)}")
 
@@ -110,10 +112,13 @@ class PartitionSampler(Sampler):
             return room_for(self.network, self.n_chains)
 
     @property
-    def _turns(self) -> tuple[int, int, int]:
-        """Scans, and how many splits and merges, and moves of several nodes, a sweep has."""
+    def _turns(self) -> tuple[int, int, int, int]:
+        """Scans, and how many splits and merges, moves of several nodes, and carrying splits and merges a sweep has."""
         n, chosen = len(self.network.node), self.settings
-        return chosen.scans, int(np.ceil(chosen.proposals * n)), int(np.ceil(chosen.several * n))
+        tied = len(self.network.relations) > 1
+        shares = (chosen.proposals, chosen.several, chosen.carried if tied else 0.0)
+        proposals, several, carried = (int(np.ceil(share * n)) for share in shares)
+        return chosen.scans, proposals, several, carried
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> PartitionState:
         """Start from worlds that obey every hard clause, with blocks of all sizes."""
