@@ -58,6 +58,17 @@ def test_sampled_contributions_are_within_their_errors_and_a_planted_error_is_no
     assert np.abs(z).max() < FALSE_ALARM_Z < np.abs(planted).max()
 
 
+def test_the_base_is_exact_where_hard_rules_tie_few_atoms() -> None:
+    domain = ", ".join(f"T{at}" for at in range(30))
+    rules = "0.2 P(x) ^ R(x, y) => P(y)\nP(T0) v P(T1).\n0.1 P(x)\n"
+    model = mln.Model.parse(f"thing = {{{domain}}}\nP(thing)\nR(thing, thing)\n{rules}")
+    pairs = random.Random(0).sample([(f"T{a}", f"T{b}") for a in range(30) for b in range(a)], 200)
+    facts = {"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
+    found = mln.why(model, model.evidence(R=facts), "P(T0)", draws=10)
+    assert any("chains estimate" in note for note in found.notes)
+    assert abs(found.base - np.log(2)) < 1e-12 and found.base_stderr == 0
+
+
 MODES = "thing = {A, B, C, D, E, F}\nP(thing)\nQ\n1.2 P(x) ^ P(y)\n1.2 !P(x) ^ !P(y)\n-0.3 P(x)\n0.4 Q ^ P(x)\n-0.2 Q\n"
 
 

@@ -38,11 +38,24 @@ class LocalNetwork:
     def at(self, share: float, truth: bool | None = None) -> GroundNetwork:
         """The network with all soft weights multiplied by a share, and the atom clamped."""
         network = self.network
-        weight = np.where(np.isfinite(network.clause_weight), share * network.clause_weight, math.inf)
-        bias = np.where(np.isfinite(network.atom_bias), share * network.atom_bias, network.atom_bias)
+        weight, bias = network.clause_weight.copy(), network.atom_bias.copy()
+        for own in (weight, bias):
+            own[np.isfinite(own)] *= share
         if truth is not None:
             bias[self.target] = math.inf if truth else -math.inf
         return frozen(replace(network, clause_weight=weight, atom_bias=bias))
+
+    def hard_alone(self) -> LocalNetwork:
+        """The same atoms under hard rules and exclusive groups only."""
+        network = self.at(0.0)
+        start = network.clause_start[network.n_soft :]
+        literal = network.clause_literal[start[0] :]
+        atom_start, atom_clause = atom_rows(start - start[0], literal, network.n_all)
+        network = replace(
+            network, clause_start=start - start[0], clause_literal=literal, clause_weight=network.clause_weight[network.n_soft :],
+            atom_start=atom_start, atom_clause=atom_clause,
+        )  # fmt: skip
+        return replace(self, network=frozen(network), clause_rule=self.clause_rule[:0], bias=np.zeros_like(self.bias))
 
     def bias_without(self, rule: int) -> Float64:
         """Log-odds of atoms where a rule has no weight."""

@@ -49,7 +49,7 @@ class SampledPath:
 
     def base(self) -> tuple[float, float]:
         """Log-odds of the atom under hard rules alone, and their standard error: exact where hard rules tie few atoms."""
-        hard = exact_path(replace(self.local, network=self.local.at(0.0), bias=np.zeros_like(self.local.bias)))
+        hard = exact_path(self.local.hard_alone())
         if not isinstance(hard, str):
             return hard.logit(), 0.0
         atom = self.draw_free(network=self.local.at(0.0))[0].mean(axis=0)

@@ -46,7 +46,8 @@ def reasons_table(found: Reasons, top: int) -> RenderableType:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for title, justify in (("log-odds", "right"), ("", "left"), ("without it", "right"), ("rule", "left")):
         table.add_column(title, justify=justify, no_wrap=title != "rule")  # type: ignore[arg-type]
-    table.add_row(f"{found.base:+.4f}", bar(found.base, largest), "", Text("hard rules alone", style="dim"))
+    error = f" ± {found.base_stderr:.2g}" if found.base_stderr else ""
+    table.add_row(f"{found.base:+.4f}{error}", bar(found.base, largest), "", Text("hard rules alone", style="dim"))
     for one in found.contributions:
         error = f" ± {one.stderr:.2g}" if one.stderr else ""
         without = _number(one.without, one.without_stderr)
@@ -139,7 +140,9 @@ def html_table(found: Reasons) -> str:
         return (
             line + "<ol>" + "".join(f"<li>{html.escape(text.split('. ', 1)[1])}</li>" for text in decided_lines(found)) + "</ol>"
         )
-    rows: list[Sequence[Any]] = [("hard rules alone", "", f"{found.base:+.4f}", "", "")]
+    rows: list[Sequence[Any]] = [
+        ("hard rules alone", "", f"{found.base:+.4f}", f"{found.base_stderr:.2g}" if found.base_stderr else "", "")
+    ]
     for one in found.contributions:
         weight = "" if one.weight is None else f"{one.weight:g}"
         error = f"{one.stderr:.2g}" if one.stderr else ""
