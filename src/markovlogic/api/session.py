@@ -46,7 +46,7 @@ def refuse_beside_state(options: InferOptions) -> None:
     ]
     if given:
         raise InputError(
-            f"--state cannot be used with {', '.join(given)}: components that have not changed are not run again",
+            f"--state cannot be used with {', '.join(given)}: with a state, only components of the model that changed are run",
             hint="leave one of them out",
         )
 
