@@ -72,7 +72,7 @@ class Compression:
     summary: str  # one sentence for the user on what was merged or lost
     partition: Partition | None = None  # the groups, where objects were merged
     blocks: CountNetwork | None = None  # what is solved in place of any problem: counts of the original problem's atoms
-    alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
+    alpha: str = "none"  # of the chain over blocks, see `methods.sampling.block_gibbs`
 
     def keeps(self, prepared: PreparedProblem) -> bool:
         """Whether it has the very worlds of the original problem and weighs them alike: nothing is lost, and nobody was merged.

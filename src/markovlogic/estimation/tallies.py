@@ -113,7 +113,8 @@ class Slots:
 class Counting:
     """What the tallies of a run hold: the same for every batch of its chains.
 
-    n_rows: atoms that a sampler counts, from the one numbered `first` on, or units of its own (see `samplers.base.Units`).
+    n_rows: atoms that a sampler counts, from the one numbered `first` on, or units of its own
+    (see `methods.sampling.base.Units`).
     chains: of all batches together.
     """
 

@@ -1,12 +1,13 @@
-"""Moves inside one large component of kept clauses: SampleSAT, and sweeps that leave the uniform distribution invariant.
+"""Moves among clauses that all have to hold: WalkSAT, SampleSAT, and sweeps that leave the uniform distribution invariant.
 
-The component's clauses count their true literals (`true_count`, unforced atoms only, since a clause with a true forced literal
-is no longer kept); broken ones stand in `broken[0:n_broken[0]]`, `where[clause]` is the position there or -1.
+MC-SAT moves inside one large component of the clauses that it keeps; the search for first worlds keeps all hard clauses.
+Kept clauses count their true literals in `true_count` (MC-SAT those of unforced atoms only, since it no longer keeps a clause
+with a true forced literal); broken ones stand in `broken[0:n_broken[0]]`, `where[clause]` is the position there or -1.
 """
 
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 NOBODY = np.int64(-1)  # no literal: Numba would compile what takes it for that number, too
@@ -104,21 +105,14 @@ def true_member(group_start, group_atom, world, group):
 @internal
 def other_member(group_start, group_atom, forced, world, group, generator):
     """A uniform free atom of the group that is false now, -1 when there is none."""
-    n_free = np.int64(0)
+    chosen, seen = NOBODY, np.int64(0)
     for at in range(group_start[group], group_start[group + 1]):
-        atom = group_atom[at]
+        atom = np.int64(group_atom[at])
         if forced[atom] == 0 and world[atom] == 0:
-            n_free += 1
-    if n_free == 0:
-        return -1
-    chosen = next_below(generator, n_free)
-    for at in range(group_start[group], group_start[group + 1]):
-        atom = group_atom[at]
-        if forced[atom] == 0 and world[atom] == 0:
-            if chosen == 0:
-                return atom
-            chosen -= 1
-    return -1
+            seen += 1
+            if next_below(generator, seen) == 0:
+                chosen = atom
+    return chosen
 
 
 @internal
@@ -194,22 +188,75 @@ def sweep(net, work, world, first_atom, last_atom, generator):
 
 
 @internal
-def move(net, work, world, atom, generator):
-    """Flip an atom, or switch its exclusive group so that it changes; returns the other atom that changed, or -1."""
-    tally = tally_of(net, work)
-    group = net.group_of[atom]
+def partner_of(groups, forced, world, atom, generator):
+    """The atom that changes with one of a group: the true one or a random other; -1 where there is none."""
+    group_start, group_atom, group_of = groups
+    group = group_of[atom]
     if group < 0:
-        flip(tally, world, atom)
-        return -1
-    partner = (
-        true_member(net.group_start, net.group_atom, world, group)
-        if world[atom] == 0
-        else other_member(net.group_start, net.group_atom, work.forced, world, group, generator)
-    )
+        return NOBODY
+    if world[atom] == 0:
+        return np.int64(true_member(group_start, group_atom, world, group))
+    return other_member(group_start, group_atom, forced, world, group, generator)
+
+
+@internal
+def switch_alone(groups, tally, world, atom, partner):
+    """Flip an atom, and its partner where it is of a group; an atom of a group without a partner stays."""
+    if partner < 0 and groups[2][atom] >= 0:
+        return
+    flip(tally, world, atom)
     if partner >= 0:
-        flip(tally, world, atom)
         flip(tally, world, partner)
-    return partner
+
+
+@internal
+def walk(clauses, groups, forced, tally, world, noise, generator):
+    """A move of WalkSAT (Selman, Kautz, Cohen 1994) in a random broken clause; `forced` atoms stay.
+
+    With probability `noise` a random atom of it changes, else the one that breaks the fewest clauses.
+    clauses: (clause_start, clause_literal); groups: (group_start, group_atom, group_of); tally: as `flip` takes it.
+    """
+    clause_start, clause_literal = clauses
+    atom_start, incidence_of, kept, true_count, _, broken, n_broken = tally
+    clause = broken[next_below(generator, n_broken[0])]
+    at_random = next_uniform(generator) < noise
+    fewest, ties, chosen, partner = np.int64(1) << 60, np.int64(0), NOBODY, NOBODY
+    for k in range(clause_start[clause], clause_start[clause + 1]):
+        atom = np.int64(clause_literal[k] >> 1)
+        if forced[atom] != 0:
+            continue
+        other = partner_of(groups, forced, world, atom, generator)
+        if other < 0 and groups[2][atom] >= 0:
+            continue
+        cost = np.int64(0)
+        if not at_random:
+            cost = breaks(atom_start, incidence_of, kept, true_count, world, atom)
+            if other >= 0:  # a clause of both counts as broken, though the other may keep it true
+                cost += breaks(atom_start, incidence_of, kept, true_count, world, other)
+        if cost < fewest:
+            fewest, ties = cost, np.int64(0)
+        if cost == fewest:
+            ties += 1
+            if next_below(generator, ties) == 0:
+                chosen, partner = atom, other
+    if chosen >= 0:
+        switch_alone(groups, tally, world, chosen, partner)
+
+
+@called
+def walk_sat(clauses, groups, forced, tally, world, generator, noise, most_flips):
+    """WalkSAT until no clause is broken, or for so many moves; gives the fewest broken clauses seen.
+
+    How the moves are divided among calls does not matter. The arguments are those of `walk`.
+    """
+    n_broken = tally[6]
+    least = n_broken[0]
+    for _ in range(most_flips):
+        if n_broken[0] == 0:
+            break
+        walk(clauses, groups, forced, tally, world, noise, generator)
+        least = min(least, n_broken[0])
+    return least
 
 
 @internal
@@ -220,6 +267,7 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
     by the caller. The result is near-uniform at best, which is why its use costs the guarantee.
     """
     tally = tally_of(net, work)
+    clauses, groups = (net.clause_start, net.clause_literal), (net.group_start, net.group_atom, net.group_of)
     for at in range(first_atom, last_atom):
         atom = work.part_atom[at]
         if net.group_of[atom] < 0:
@@ -236,40 +284,11 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
         if next_uniform(generator) < search[0]:
             before = work.n_broken[0]
             atom = np.int64(work.part_atom[first_atom + next_below(generator, n_atoms)])
-            partner = move(net, work, world, atom, generator)
+            partner = partner_of(groups, work.forced, world, atom, generator)
+            switch_alone(groups, tally, world, atom, partner)
             worse = work.n_broken[0] - before
             if worse > 0 and next_uniform(generator) >= np.exp(-worse / search[1]):
-                flip(tally, world, atom)
-                if partner >= 0:
-                    flip(tally, world, partner)
-            continue
-        clause = work.broken[next_below(generator, work.n_broken[0])]
-        start = net.clause_start[clause]
-        stop = net.clause_start[clause + 1]
-        chosen = NOBODY
-        if next_uniform(generator) < search[2]:
-            n_free = np.int64(0)
-            for k in range(start, stop):
-                if work.forced[net.clause_literal[k] >> 1] == 0:
-                    n_free += 1
-                    if next_below(generator, n_free) == 0:
-                        chosen = np.int64(net.clause_literal[k] >> 1)
+                switch_alone(groups, tally, world, atom, partner)
         else:
-            fewest = np.int64(1) << 60
-            ties = np.int64(0)
-            for k in range(start, stop):
-                atom = np.int64(net.clause_literal[k] >> 1)
-                if work.forced[atom] != 0:
-                    continue
-                cost = breaks(net.atom_start, net.incidence, work.kept, work.true_count, world, atom)
-                if cost < fewest:
-                    fewest = cost
-                    chosen = atom
-                    ties = 1
-                elif cost == fewest:
-                    ties += 1
-                    if next_below(generator, ties) == 0:
-                        chosen = atom
-        if chosen >= 0:
-            move(net, work, world, chosen, generator)
+            walk(clauses, groups, work.forced, tally, world, search[2], generator)
     return work.n_broken[0] == 0

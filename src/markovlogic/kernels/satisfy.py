@@ -1,16 +1,16 @@
-"""Finding a world that obeys all hard clauses and exclusive groups: unit propagation once, then WalkSAT for each chain.
+"""What hard clauses and exclusive groups decide, random worlds beside that, and the clauses that tie sites to each other.
 
-Clauses are compressed rows of literals (2 · atom + sign); `atom_start`/`atom_clause` is the transposed form; a group keeps
-exactly one true atom through every move. value: (n,) int8, -1 where nothing is decided.
+Clauses are compressed rows of literals (2 · atom + sign); `atom_start`/`atom_clause` is the transposed form.
+value: (n,) int8, -1 where nothing is decided.
 """
 
 import numpy as np
 
 from markovlogic.kernels.internal import allocating, called, internal
-from markovlogic.kernels.random import next_below, next_uniform, next_word
+from markovlogic.kernels.random import next_below, next_word
 
 # typed: a plain 0 has a type of its own, for which the callees would be compiled again
-ZERO, NOBODY = np.int64(0), np.int64(-1)
+ZERO = np.int64(0)
 
 
 @internal
@@ -104,137 +104,6 @@ def random_world(group_start, group_atom, group_of, value, world, generator):
                     chosen = atom
         if chosen >= 0:
             world[chosen] = 1
-
-
-@internal
-def _flip(clause_literal, clause_start, atom_start, atom_clause, world, atom, n_true, broken, where, n_broken):
-    """Flip an atom and keep the counts of true literals and the list of broken clauses."""
-    world[atom] ^= np.uint8(1)
-    for at in range(atom_start[atom], atom_start[atom + 1]):
-        clause = atom_clause[at]
-        own = 0
-        for place in range(clause_start[clause], clause_start[clause + 1]):
-            if clause_literal[place] >> 1 == atom:
-                own = clause_literal[place] & 1
-        if own == world[atom]:
-            n_true[clause] += 1
-            if n_true[clause] == 1:
-                n_broken -= 1
-                moved = broken[n_broken]
-                broken[where[clause]] = moved
-                where[moved] = where[clause]
-        else:
-            n_true[clause] -= 1
-            if n_true[clause] == 0:
-                broken[n_broken] = clause
-                where[clause] = n_broken
-                n_broken += 1
-    return n_broken
-
-
-@internal
-def _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true, atom, partner):
-    """How many clauses become false when an atom, and its partner where it has one (not -1), is flipped."""
-    total = np.int64(0)
-    for step in range(1 if partner < 0 else 2):
-        moving = atom if step == 0 else partner
-        for at in range(atom_start[moving], atom_start[moving + 1]):
-            clause = atom_clause[at]
-            # True literals after the flip of both; a clause of both is looked at twice and counts twice, which is no matter here.
-            after = n_true[clause]
-            for place in range(clause_start[clause], clause_start[clause + 1]):
-                literal = clause_literal[place]
-                if literal >> 1 == atom or literal >> 1 == partner:
-                    after += -1 if world[literal >> 1] == (literal & 1) else 1
-            if after == 0 and n_true[clause] > 0:
-                total += 1
-    return total
-
-
-@internal
-def _partner(group_start, group_atom, group, value, world, atom, generator):
-    """The atom that must change with `atom` to leave one true atom in its group; -1 when there is none."""
-    seen, chosen = ZERO, NOBODY
-    for at in range(group_start[group], group_start[group + 1]):
-        other = np.int64(group_atom[at])
-        if other != atom and value[other] < 0:
-            if world[atom] == 0 and world[other] == 1:
-                return other
-            if world[atom] == 1:
-                seen += 1
-                if next_below(generator, seen) == 0:
-                    chosen = other
-    return chosen
-
-
-@called
-def begin_walk(clauses, world, walk):
-    """Count what is true and broken in `world`, (n,) uint8, for a walk that starts there.
-
-    clauses: (clause_start, clause_literal, atom_start, atom_clause). walk: (n_true, broken, where, n_broken), one entry a clause,
-    and a single number; all that a walk needs to go on where it stopped.
-    """
-    clause_start, clause_literal, _, _ = clauses
-    n_true, broken, where, n_broken = walk
-    n_broken[0] = 0
-    for clause in range(clause_start.shape[0] - 1):
-        n_true[clause] = 0
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            n_true[clause] += world[clause_literal[at] >> 1] == (clause_literal[at] & 1)
-        if n_true[clause] == 0:
-            broken[n_broken[0]] = clause
-            where[clause] = n_broken[0]
-            n_broken[0] += 1
-
-
-@called
-def walk_sat(clauses, groups, value, world, generator, noise, most_flips, walk):
-    """WalkSAT (Selman, Kautz, Cohen 1994) until nothing is broken, or for so many flips; gives the fewest broken clauses seen.
-
-    With probability `noise` a random atom of a random broken clause is flipped, else the one that breaks the fewest clauses.
-    An atom of a group is flipped together with another one of it. Decided atoms stay. How the flips are divided among calls
-    does not matter.
-
-    clauses and walk as in `begin_walk`; groups: (group_start, group_atom, group_of).
-    """
-    clause_start, clause_literal, atom_start, atom_clause = clauses
-    group_start, group_atom, group_of = groups
-    n_true, broken, where, count = walk
-    n_broken = count[0]
-    least = n_broken
-    for _ in range(most_flips):
-        if n_broken == 0:
-            break
-        clause = broken[next_below(generator, n_broken)]
-        at_random = next_uniform(generator) < noise
-        fewest, ties, chosen, chosen_partner = np.int64(2**62), ZERO, NOBODY, NOBODY
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            atom = clause_literal[at] >> 1
-            if value[atom] >= 0:
-                continue
-            partner = NOBODY
-            if group_of[atom] >= 0:
-                partner = _partner(group_start, group_atom, group_of[atom], value, world, atom, generator)
-                if partner < 0:
-                    continue
-            cost = np.int64(0)
-            if not at_random:
-                cost = _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true, atom, partner)
-            if cost < fewest:
-                fewest, ties = cost, 0
-            if cost == fewest:
-                ties += 1
-                if next_below(generator, ties) == 0:
-                    chosen, chosen_partner = atom, partner
-        for step in range(2):
-            moving = chosen if step == 0 else chosen_partner
-            if moving >= 0:
-                n_broken = _flip(
-                    clause_literal, clause_start, atom_start, atom_clause, world, moving, n_true, broken, where, n_broken
-                )
-        least = min(least, n_broken)
-    count[0] = n_broken
-    return least
 
 
 @allocating

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.ground import atom_rows, group_of, with_definitions
+from markovlogic.networks.ground import atom_rows, group_of, signed_atom_rows, with_definitions
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Int32, Int64, each_once, frozen, offsets
 
@@ -143,18 +143,25 @@ class Walk:
     def __init__(self, part: HardPart, value: Value) -> None:
         self._part, self._value = part, value
         n = part.n_clauses
-        self._state = (np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64))
+        start, clause, positive = signed_atom_rows(part.clause_start, part.clause_literal, len(value))
+        incidence = frozen(2 * clause.astype(np.int64) + positive)
+        kept, forced = frozen(np.ones(n, np.uint8)), frozen((value >= 0).astype(np.uint8))
+        self._true_count, self._where, self._broken = np.zeros(n, np.int32), np.full(n, -1, np.int64), np.zeros(n, np.int64)
+        self._n_broken = np.zeros(1, np.int64)
+        counted = (self._true_count, self._where, self._broken, self._n_broken)
+        self._fixed = (part.clause_start, part.clause_literal), part.groups, forced, (frozen(start), incidence, kept, *counted)
         self._flips_a_piece = 100
         self.flips = 0
         self.least = n  # the fewest broken clauses that were seen
 
     def compile(self) -> None:
-        """Have the kernels compiled where they are not, so that no limit counts it as search."""
-        from markovlogic.kernels.satisfy import begin_walk, walk_sat
+        """Have the kernel compiled where it is not, so that no limit counts it as search."""
+        self._walk(np.zeros(len(self._value), np.uint8), np.zeros(4, np.uint64), 0)
 
-        part, world = self._part, np.zeros(len(self._value), np.uint8)
-        begin_walk(part.clauses, world, self._state)
-        walk_sat(part.clauses, part.groups, self._value, world, np.zeros(4, np.uint64), NOISE, 0, self._state)
+    def _walk(self, world: World, generator: Generator, flips: int) -> int:
+        from markovlogic.kernels.local_search import walk_sat
+
+        return int(walk_sat(*self._fixed, world, generator, NOISE, flips))
 
     def from_random(self, world: World, generator: Generator) -> None:
         """Let `world` be a random one, apart from what is decided."""
@@ -164,14 +171,15 @@ class Walk:
 
     def go(self, world: World, generator: Generator, flips: int, until: float) -> bool:
         """Walk from `world` for so many flips, or until a time of the monotonic clock; whether nothing is broken at the end."""
-        from markovlogic.kernels.satisfy import begin_walk, walk_sat
-
-        part, value = self._part, self._value
-        begin_walk(part.clauses, world, self._state)
-        while flips and self._state[3][0]:
+        true = world[self._part.clause_literal >> 1] == (self._part.clause_literal & 1)
+        self._true_count[:] = np.add.reduceat(true, self._part.clause_start[:-1], dtype=np.int32)
+        broken = np.flatnonzero(self._true_count == 0)
+        self._n_broken[0] = len(broken)
+        self._broken[: len(broken)] = broken
+        self._where[broken] = np.arange(len(broken))
+        while flips and self._n_broken[0]:
             piece, begun = min(flips, self._flips_a_piece), time.monotonic()
-            least = walk_sat(part.clauses, part.groups, value, world, generator, NOISE, piece, self._state)
-            self.least = min(self.least, int(least))
+            self.least = min(self.least, self._walk(world, generator, piece))
             flips -= piece
             self.flips += piece
             now = time.monotonic()
@@ -181,9 +189,9 @@ class Walk:
                 self._flips_a_piece = max(1, self._flips_a_piece // 2)
             if now > until:
                 break
-            if self._state[3][0]:
+            if self._n_broken[0]:
                 _pause_for_others(self)
-        return not self._state[3][0]
+        return not self._n_broken[0]
 
 
 def _pause_for_others(walk: Walk) -> None:

@@ -94,7 +94,7 @@ class Blocked(Settings):
 
 @dataclass(frozen=True, eq=False)
 class BlockedSampler(Sampler):
-    """One batch of blocked chains; see `samplers.base.Sampler`."""
+    """One batch of blocked chains; see `methods.sampling.base.Sampler`."""
 
     settings: Blocked
     network: GroundNetwork
@@ -153,7 +153,7 @@ class BlockedSampler(Sampler):
         *,
         burn_in: bool = False,
     ) -> StepInfo:
-        """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`.
+        """Make `sweeps` sweeps in place; see `methods.sampling.base.Sampler.step`.
 
         A conditional is P(atom true | all atoms outside of its block), as it was when the block was drawn.
         """

@@ -190,7 +190,7 @@ class CountState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CountSampler(Sampler):
-    """One batch of chains; see `samplers.base.Sampler`."""
+    """One batch of chains; see `methods.sampling.base.Sampler`."""
 
     network: CountNetwork
     n_chains: int

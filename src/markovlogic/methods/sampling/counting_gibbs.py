@@ -52,7 +52,7 @@ class CountingGibbs(Scanning):
 
 @dataclass(frozen=True, eq=False)
 class CountingGibbsSampler(Sampler):
-    """One Gibbs chain; see `samplers.base.Sampler`."""
+    """One Gibbs chain; see `methods.sampling.base.Sampler`."""
 
     settings: CountingGibbs
     network: CountingNetwork
@@ -103,7 +103,7 @@ class CountingGibbsSampler(Sampler):
         *,
         burn_in: bool = False,
     ) -> StepInfo:
-        """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
+        """Make `sweeps` sweeps in place; see `methods.sampling.base.Sampler.step`."""
         require_sweeps(sweeps)
         counts: dict[str, int] = {}
         updates = done = 0

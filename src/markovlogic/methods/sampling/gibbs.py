@@ -58,7 +58,7 @@ class Gibbs(Scanning):
 
 @dataclass(frozen=True, eq=False)
 class GibbsSampler(Sampler):
-    """One batch of Gibbs chains; see `samplers.base.Sampler`."""
+    """One batch of Gibbs chains; see `methods.sampling.base.Sampler`."""
 
     settings: Gibbs
     network: GroundNetwork
@@ -121,7 +121,7 @@ class GibbsSampler(Sampler):
         *,
         burn_in: bool = False,
     ) -> StepInfo:
-        """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
+        """Make `sweeps` sweeps in place; see `methods.sampling.base.Sampler.step`."""
         require_sweeps(sweeps)
         counted = NO_PLANES if planes is None else planes
         recorded = NO_CONDITIONALS if conditionals is None else conditionals

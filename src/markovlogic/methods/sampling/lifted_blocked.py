@@ -87,7 +87,7 @@ class LiftedBlockedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LiftedBlockedSampler(Sampler):
-    """One batch of chains; see `samplers.base.Sampler`."""
+    """One batch of chains; see `methods.sampling.base.Sampler`."""
 
     network: TensorNetwork
     units_drawn: tuple[Unit, ...]

@@ -237,7 +237,7 @@ class LiftedMHState(NamedTuple):
 
 
 class LiftedMHSampler(Sampler):
-    """One batch of chains; see `samplers.base.Sampler`."""
+    """One batch of chains; see `methods.sampling.base.Sampler`."""
 
     def __init__(self, settings: LiftedMH, network: GroundNetwork, n_chains: int, proposals: Proposals) -> None:
         self.settings = settings
@@ -311,7 +311,7 @@ class LiftedMHSampler(Sampler):
         *,
         burn_in: bool = False,
     ) -> StepInfo:
-        """Make `sweeps` draws in place; see `samplers.base.Sampler.step`."""
+        """Make `sweeps` draws in place; see `methods.sampling.base.Sampler.step`."""
         from markovlogic.kernels.counters import add_world
         from markovlogic.kernels.exchange import ACCEPTED, EXCHANGED, N_COUNTS, PROPOSED, UNCHANGED
         from markovlogic.kernels.random import next_uniform

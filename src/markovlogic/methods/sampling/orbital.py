@@ -105,7 +105,7 @@ class OrbitalState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OrbitalSampler(Sampler):
-    """One batch of orbital chains; see `samplers.base.Sampler`.
+    """One batch of orbital chains; see `methods.sampling.base.Sampler`.
 
     All chains of a batch get the same symmetry, so that moving 64 worlds is one permutation of words. Each chain is valid, since
     the symmetry does not depend on its world; and chains stay uncorrelated: given all symmetries drawn, the chains are

@@ -115,7 +115,7 @@ class TemperedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TemperedSampler(Sampler):
-    """One batch of ladders; see `samplers.base.Sampler`."""
+    """One batch of ladders; see `methods.sampling.base.Sampler`."""
 
     settings: Tempered
     network: GroundNetwork

@@ -50,7 +50,7 @@ def worst_disagreement(moments: Float64, looks: int) -> float:
 
     At a transition of the first order the worlds of a phase sink along a ladder and melt, and are hardly ever made anew; then
     neighbours on the ladder agree with each other while both have the phases in the wrong proportion. What shows it is that
-    proportions differ between ladders, or are still on their way. moments: `samplers.tempered.TemperedState`.
+    proportions differ between ladders, or are still on their way. moments: `methods.sampling.tempered.TemperedState`.
     """
     first = 1 << (looks.bit_length() - 1)
     parts = [(moments[0], first)] + ([(moments[1], looks - first)] if looks - first >= first // 4 > 0 else [])
