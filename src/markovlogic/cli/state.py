@@ -57,7 +57,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"written       {age / seconds:.0f} {unit} ago by markovlogic {found['version']}",
         f"size          {show_bytes(found['bytes'])}",
         f"components    {found['components']:,}",
-        f"open atoms    {found['atoms']:,} ({by_method})",
+        f"open atoms    {found['atoms']:,}: {by_method}",
         f"answers       {found['answers']:,} atoms, {found['formulas']:,} formulas",
         f"last worlds   of {found['atoms_with_worlds']:,} sampled atoms, from which chains go on",
         f"predicates    {', '.join(found['predicates'])}",
