@@ -13,6 +13,7 @@ from markovlogic.data import db_files
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError
+from markovlogic.language.load import parse
 
 CONSTANTS = {"person": ("Ann", "Zoe"), "town": ()}
 MODEL = model_of(
@@ -192,3 +193,43 @@ def test_memory_is_a_few_times_the_file(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 6 * path.stat().st_size + 40_000_000
+
+
+def read_all(path, model):
+    """Facts with their numbers, or what is wrong; without the order in which constants were met."""
+    try:
+        evidence = read_evidence(model, [str(path)])
+    except InputError as error:
+        return str(error)
+    found = {}
+    for name, own in evidence.facts.items():
+        domains = [evidence.domains[kind].names for kind in model.predicates[name].types]
+        for row in range(len(own)):
+            key = name, *(domain[number] for domain, number in zip(domains, own.args[row].tolist(), strict=True))
+            numbers = [None if column is None else float(column[row]) for column in (own.log_odds, own.number)]
+            found[key] = int(own.truth[row]), (numbers[0] or 0.0), numbers[1]
+    return found
+
+
+def test_numbers_before_facts_are_read_alike_by_both_paths(tmp_path, monkeypatch):
+    """Well and badly written ones: array operations against line by line."""
+    model = parse("Smokes(person)\nFriends(person, person)\nAge(person): real\n")
+    rng, path = np.random.default_rng(26), tmp_path / "e.db"
+    numbers = ["0.3 ", ".25\t", "1 ", "0 ", "0.0 ", "1e-3 ", "+0.5 ", "", "", " 0.75  "]
+    wrong = ['0.5 "', "0.7", "1.5 ", "-0.5 ", "nan ", "inf ", "0.5 !", "0.5 ?", "0.5,", "0.5 7", "1 = "]
+    errors = 0
+    for turn in range(60):
+        given = numbers + (wrong if turn % 3 == 0 else [])
+        lines = []
+        for at in range(12):
+            number = given[rng.integers(len(given))]
+            fact = [f"Smokes(P{at})", f"Friends(P{at}, Ann)", f"Age(P{at})", f'Friends("a b", P{at}) // 0.3 Smokes(Ann)']
+            kind = 2 if rng.random() < 0.2 else rng.choice([0, 1, 3])
+            lines.append((number or ("3 " if kind == 2 else "")) + fact[kind])
+        path.write_text("\n".join(lines))
+        quick = read_all(path, model)
+        with monkeypatch.context() as patch:
+            patch.setattr(db_files, "NUMBER_FIRST", db_files.re.compile(rb"(?!)(x)"))
+            assert read_all(path, model) == quick
+        errors += isinstance(quick, str)
+    assert 15 <= errors <= 30

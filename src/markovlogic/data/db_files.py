@@ -10,13 +10,14 @@ import numpy as np
 from markovlogic.data.assemble import from_number
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, unlisted, with_number
 from markovlogic.data.db_scan import Scan, scan
+from markovlogic.data.evidence import FALSE, SOFT, TRUE
 from markovlogic.data.sources import read_bytes
 from markovlogic.data.vocabulary import Block, FaultLog, NamedBlock, Piece, Vocabulary, join_pieces, number_blocks
 from markovlogic.errors import Fault, Place, nearest
 from markovlogic.language.parser import parse_type_declaration
 from markovlogic.language.syntax import Model, Predicate
 from markovlogic.language.tokens import Source, SyntaxFault
-from markovlogic.system.arrays import Int64, each_once
+from markovlogic.system.arrays import Float64, Int64, each_once
 from markovlogic.system.progress import SILENT, Progress
 
 _BEGINS = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*\{")
@@ -52,6 +53,7 @@ def read_type_declaration(line: str, vocabulary: Vocabulary) -> None:
 PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
 PIECES_TOGETHER = 16  # constants are looked up once for so many
 LONGEST_LINE = 1 << 20
+NUMBER_FIRST = re.compile(rb"^[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t]+(?=[A-Za-z_])", re.MULTILINE | re.ASCII)
 COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
 
 
@@ -144,8 +146,11 @@ def _read_piece(
     piece: bytes, path: str, first_line: int, model: Model, vocabulary: Vocabulary, faults: FaultLog
 ) -> tuple[int, Piece]:
     """How many lines a piece has, and its facts."""
-    scanned = scan(piece)
-    regular, doubtful = _match_to_model(scanned, model, vocabulary)
+    bare, numbered, value = _without_numbers(piece)
+    scanned = scan(bare)
+    number = np.full(len(scanned.line_start) - 1, np.nan)  # by line
+    number[np.searchsorted(scanned.line_start, numbered, "right") - 1] = value
+    regular, doubtful = _match_to_model(scanned, number, model, vocabulary)
     slow: dict[str, list[tuple[int, ParsedFact]]] = {}
     for line in each_once(np.concatenate([scanned.irregular, doubtful])).tolist():
         text = piece[scanned.line_start[line] : scanned.line_start[line + 1] - 1]
@@ -158,8 +163,18 @@ def _read_piece(
             slow.setdefault(fact.predicate, []).append((line, fact))
         if faults.is_full:
             break
-    found = _merge(scanned, regular, slow, model, first_line)
+    found = _merge(scanned, number, regular, slow, model, first_line)
     return len(scanned.line_start) - 1, found
+
+
+def _without_numbers(piece: bytes) -> tuple[bytes, Int64, Float64]:
+    """A piece with spaces where lines begin with a number before a fact; where these numbers are, and what they are."""
+    found = [(one.start(1), one.group(1)) for one in NUMBER_FIRST.finditer(piece)]
+    if not found:
+        return piece, np.zeros(0, np.int64), np.zeros(0)
+    start, text = zip(*found, strict=True)
+    bare = NUMBER_FIRST.sub(lambda one: b" " * len(one.group()), piece)
+    return bare, np.array(start, np.int64), np.array([float(number) for number in text])
 
 
 def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, faults: FaultLog) -> ParsedFact | None:
@@ -186,15 +201,16 @@ def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, 
     return None if errors else fact
 
 
-def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tuple[list[tuple[Predicate, Int64]], Int64]:
+def _match_to_model(
+    scanned: Scan, number_of_line: Float64, model: Model, vocabulary: Vocabulary
+) -> tuple[list[tuple[Predicate, Int64]], Int64]:
     """Regular facts by predicate (as indices), and the lines of those that do not fit the model."""
     names = scanned.names
     predicate_id = scanned.name_id[scanned.first_token]
     is_predicate = np.zeros(len(names), bool)
     is_predicate[predicate_id] = True
     numbered = list(model.predicates.values())
-    # a fact whose predicate has numbers is no regular one
-    number_of = {predicate.name: number for number, predicate in enumerate(numbered) if not predicate.is_real}
+    number_of = {predicate.name: number for number, predicate in enumerate(numbered)}
     number_of_id = np.full(len(names), -1, np.int32)
     for at in np.flatnonzero(is_predicate & scanned.is_bare).tolist():
         number_of_id[at] = number_of.get(names[at].as_py(), -1)
@@ -208,7 +224,9 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
             continue
         predicate = numbered[at]
         rows = np.flatnonzero((number == at) & (scanned.arity == predicate.arity))
-        good = np.ones(len(rows), bool)
+        value = number_of_line[scanned.line[rows]]
+        good = np.isfinite(value) if predicate.is_real else np.isnan(value) | ((value >= 0) & (value <= 1))
+        good &= np.isnan(value) | (scanned.truth[rows] == TRUE)  # no sign beside a number
         for position, type_name in enumerate(predicate.types):
             ids = scanned.name_id[scanned.first_token[rows] + (1 + position)]
             good &= scanned.is_constant[ids]
@@ -225,6 +243,7 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
 
 def _merge(
     scanned: Scan,
+    number_of_line: Float64,
     regular: list[tuple[Predicate, Int64]],
     slow: dict[str, list[tuple[int, ParsedFact]]],
     model: Model,
@@ -238,7 +257,15 @@ def _merge(
         name_id = np.empty((len(rows), predicate.arity), np.int32)
         for position in range(predicate.arity):
             name_id[:, position] = scanned.name_id[scanned.first_token[rows] + (1 + position)]
-        blocks.append(NamedBlock(predicate, name_id, scanned.truth[rows], scanned.line[rows] + first_line))
+        line = scanned.line[rows]
+        number, truth = number_of_line[line], scanned.truth[rows]
+        soft = None
+        if not np.isnan(number).all():
+            truth = np.where(np.isnan(number), truth, SOFT).astype(np.int8)
+            if not predicate.is_real:
+                truth[number == 0], truth[number == 1] = FALSE, TRUE
+            soft = from_number(predicate, truth, number)
+        blocks.append(NamedBlock(predicate, name_id, truth, line + first_line, soft))
     names = scanned.names
     extra: dict[str, int] = {}
     for predicate_name, facts in slow.items():
