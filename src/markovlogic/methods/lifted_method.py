@@ -12,7 +12,7 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.exact_method import NO_DRAWS
-from markovlogic.methods.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
+from markovlogic.methods.lifted.answer import MOST_ROUNDING, NOTED_ROUNDING, Refusal, Solution, Work
 from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.running.sampling import LONGEST_EXACT_SECONDS
@@ -122,27 +122,30 @@ class LiftedMethod(Method):
                 )
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
+        rounding = _rounding(analysis, solution)
+        rounded = (_about_rounding(rounding),) if rounding > MOST_ROUNDING else ()
         return Answer(
             Values.exact(np.clip(values, 0.0, 1.0)),
             Values.exact(events),
             Guarantee.EXACT,
             account,
-            remarks=whole.remarks,
-            concerns=_rounded(analysis, solution),
+            remarks=(*whole.remarks, *(rounded if rounding <= NOTED_ROUNDING else ())),
+            concerns=rounded if rounding > NOTED_ROUNDING else (),
             query=analysis.query,
         )
 
 
-def _rounded(analysis: Analysis, solution: Solution) -> tuple[str, ...]:
-    """A concern where floats lose digits. A conjunction is a ratio of two sums, with logarithms as large as log Z."""
+def _rounding(analysis: Analysis, solution: Solution) -> float:
+    """About how far off floats are. A conjunction is a ratio of two sums, with logarithms as large as log Z."""
     conjunctions = any(len(literals) > 1 for literals in analysis.query.cubes)
     ratios = 2 * float(np.finfo(np.float64).eps) * abs(solution.log_z) if conjunctions else 0.0
-    rounding = max(solution.rounding, ratios)
-    if rounding <= MOST_ROUNDING:
-        return ()
+    return max(solution.rounding, ratios)
+
+
+def _about_rounding(rounding: float) -> str:
     return (
         f"lifted: floats round these probabilities by up to about {rounding:.0e}, because the logarithms that they come from are"
-        " large; smaller weights, hard rules in place of large ones, or single atoms in place of formulas keep more digits.",
+        " large; smaller weights, hard rules in place of large ones, or single atoms in place of formulas keep more digits."
     )
 
 

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_ROUNDING = 1e-11  # of marginals in floats; beyond it decimals take over where they are quick; else a concern is reported
+MOST_ROUNDING = 1e-11  # of marginals in floats; beyond it decimals take over where they are quick; else it is reported
+NOTED_ROUNDING = 1e-6  # up to here it is a remark, beyond it a concern
 
 
 @dataclass(frozen=True)
