@@ -86,6 +86,9 @@ def test_what_if_of_an_exclusive_value_replaces_the_known_one(tmp_path: Path) ->
     evidence = _evidence(model, "Of(P, A)\nL(P, Q)\n")
     found = mln.why(model, evidence, "Of(Q, B)", changes=["Of(P, B)"])
     assert found.before is not None and found.probability > 0.5 > found.before.probability
+    soft = _evidence(model, "0.3 Of(P, A)\nL(P, Q)\n?Of(P, C)\n")
+    other = mln.why(model, soft, "Of(Q, B)", changes=["Of(P, B)"])
+    assert abs(other.probability - found.probability) < 1e-12
 
 
 def test_a_decided_atom_has_its_chain(tmp_path: Path) -> None:

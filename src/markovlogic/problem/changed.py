@@ -18,7 +18,8 @@ from markovlogic.system.arrays import Int32, frozen
 def changed_evidence(problem: Problem, changes: Sequence[str]) -> Evidence:
     """The evidence with some facts in place of what it says of these atoms: `P(A)`, `!P(A)`, or `?P(A)` for unknown.
 
-    A true value of an exclusive group replaces the one that was true. Refuses constants that the problem does not have.
+    A true value of an exclusive group takes the place of the one that was true, and of what was unknown or soft. Constants that
+    the problem does not have are refused.
     """
     model, facts = problem.model, dict(problem.evidence.facts)
     faults: list[Fault] = []
@@ -54,7 +55,7 @@ def _with_fact(known: Facts | None, predicate: Predicate, args: Int32, truth: in
     stays = codes(known.args, sizes) != codes(args, sizes)[0]
     if truth == TRUE and any(predicate.exclusive):
         fixed = [at for at, mark in enumerate(predicate.exclusive) if not mark]
-        stays &= ~((known.args[:, fixed] == args[:, fixed]).all(axis=1) & (known.truth == TRUE))
+        stays &= ~((known.args[:, fixed] == args[:, fixed]).all(axis=1) & (known.truth != FALSE))
     every = np.concatenate([known.args[stays], args])
     order = np.argsort(codes(every, sizes), kind="stable")
     soft = None if known.log_odds is None else np.append(known.log_odds[stays], 0.0)[order]

@@ -64,6 +64,8 @@ def _instances(
             solved, local, local.rules[at], number, is_clause, float(local.bias[at, number]) if not is_clause else 0.0
         )
         text = " v ".join([*literals, *([] if whole else [QUANTIFIED])])
+        if not literals:
+            text = show_formula(prepared.problem.model.rules[local.rules[at]].formula)
         shown.append(GroundReason(text, facts, value, error))
     return tuple(shown)
 
