@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from markovlogic.errors import InferenceWarning, InputError, MarkovLogicError
+from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError
 from markovlogic.system.cancellation import Deadline
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Worker:
                 for one in error.faults
             ]
             self.write(failed="\n".join(fault.show() for fault in error.faults), faults=faults)
+        except Interrupted:
+            self.write(failed="stopped", faults=[])
         except MarkovLogicError as error:
             self.write(failed=str(error), faults=[])
         except Exception as error:
