@@ -30,7 +30,7 @@ ELSEWHERE = {
     "check": "[check rules](check.md)",
     "format": "[check rules](check.md)",
     "lsp": "[use your editor](editor.md)",
-    "cluster": "[resolve entities](entity-resolution.md)",
+    "cluster": "[rules for entity resolution](entity-resolution.md)",
     "generate": "[benchmark problems](problems.md)",
     "warm-up": "[install](install.md)",
     "reproduce": "[the papers' experiments](experiments.md)",

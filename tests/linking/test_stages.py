@@ -12,7 +12,7 @@ from markovlogic.linking import blocking, weights
 from markovlogic.linking.comparisons import compare, comparisons_of
 from markovlogic.linking.database import Database, database
 from markovlogic.linking.records import read_records
-from markovlogic.linking.weight_errors import with_errors
+from markovlogic.linking.weight_errors import with_errors, with_errors_of_labels
 
 TABLE = {
     "id": [str(at) for at in range(8)],
@@ -245,3 +245,18 @@ def test_standard_errors_of_weights_are_as_large_as_errors() -> None:
     own, naive = squared_errors(40)
     assert abs(own - 1) < 0.55
     assert naive > 1.55
+
+
+def test_standard_errors_of_labelled_weights_are_those_of_the_regression() -> None:
+    """Beside the dense information matrix of the same logistic regression."""
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 4, (2000, 3)).astype(np.int8)
+    truth = (rng.random(2000) < 1 / (1 + np.exp(1.5 * (2.0 - rows[:, 0])))).astype(np.int8)
+    patterns = weights.patterns_of(rows, truth, np.zeros((0, 3), np.int8), 0.0, 2000, (4,) * 3, (3,) * 3)
+    learned = with_errors_of_labels(weights.discriminate(weights.learn(patterns, forest=False), rows, truth), rows, truth)
+    shows = np.concatenate([np.ones((2000, 1)), *(rows[:, [at]] == np.arange(4) for at in range(3))], axis=1)
+    p = 1 / (1 + np.exp(-learned.score(rows)))
+    error = np.sqrt(np.diag(np.linalg.inv(shows.T @ (shows * (p * (1 - p))[:, None]) + np.eye(13) / weights.STRENGTH**2)))
+    assert learned.prior_stderr == pytest.approx(error[0])
+    for at, table in enumerate(learned.stderr):
+        np.testing.assert_allclose(table[0, 1:], error[1 + 4 * at :][1:4])

@@ -16,6 +16,7 @@ import markovlogic as mln
 from markovlogic.data.readers import read_evidence
 from markovlogic.grounding.ground import database_for, ground
 from markovlogic.language.equivalence import equivalences
+from markovlogic.methods import forecast
 from markovlogic.methods.partition import apart, block_sums, exact, listed
 from markovlogic.methods.partition.layout import layout_of, room_for
 from markovlogic.methods.partition.network import PartitionNetwork, partition_network
@@ -245,6 +246,23 @@ def test_moves_leave_the_target_invariant(made: Made, tmp_path: Path) -> None:
     assert moved(network, made, both) < 1e-12
     assert moved(network, made, lambda *args: both(*args, scans=-1)) < 1e-12
     assert moved(network, made, lambda *args: both(*args, scans=-1), between=lambda *args: 0.0) > 1e-6
+
+
+def test_marginals_of_whole_relations_list_few_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a relation has very many atoms, those that differ from others are answered, with all others summed over."""
+    monkeypatch.setattr(forecast, "MANY_ROWS", 5)
+    few, other_weight = 0, 0.0
+    for seed in range(8):
+        made = Made(**{**vars(Made.of(seed)), "alike": 0.0, "good": 0.0})
+        (tmp_path / "m.db").write_text(made.facts)
+        found = mln.infer(mln.Model.parse(made.rules), tmp_path / "m.db", "Same", progress=False)
+        rows = found.to_pandas()
+        at = rows["arg1"].map(NAMES.index), rows["arg2"].map(NAMES.index)
+        assert np.abs(rows["probability"] - made.probability[at]).max() < 1e-9
+        planted = Made(**{**vars(made), "far": made.far - 0.05}).probability[at]
+        other_weight = max(other_weight, float(np.abs(rows["probability"] - planted).max()))
+        few += any("no rule tells" in remark for remark in found.remarks)
+    assert few >= 3 and other_weight > 1e-3
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -196,7 +196,7 @@ def _clustered(
     right = np.where(split, 0.0, 1.0) if run is None else run.exactly_right(predicate, label, code, split)
     if run is not None and run.known is not None and state is not None:
         state[1].append(run.left(label, right))
-    concerns = _about_pairs(own, predicate, pairs)
+    concerns = _about_pairs(own, predicate, pairs, alone=len(np.unique(label)) == n)
     if run is None:
         return Clustering(predicate, domain, Clusters(label, right), pairs, Guarantee.EXACT, 0.0, None, concerns)
     return Clustering(
@@ -330,8 +330,8 @@ class _Run:
         )
 
 
-def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:
-    """Answers that nobody should take without a second look."""
+def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs, *, alone: bool) -> tuple[str, ...]:
+    """Answers that nobody should take without a second look. alone: whether no two constants are in one cluster."""
     found = []
     whole, solved = own.analysis.whole.problem, own.analysis.prepared.problem.statuses[predicate]
     if pairs.n > 1 and not len(pairs.one) and own.listed is None:
@@ -339,6 +339,8 @@ def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs) -> tuple[
             f"no two constants can be together: hard rules make all of {predicate} false but each constant with itself; where"
             f" candidate pairs are listed in one order, write {predicate}(x,y) => x = y v Cand(x,y) v Cand(y,x)."
         )
+    elif pairs.n > 1 and alone:
+        found.append(f"all {pairs.n:,} constants are alone, though {len(pairs.one):,} pairs were candidates: no pair is likely")
     soft = whole.soft.get(predicate)
     if soft is not None:
         against = (soft.log_odds > 0) & (solved.lookup(soft.code) == FALSE)

@@ -100,8 +100,6 @@ def _decided(
         notes += tuple(concern for concern in found.concerns if STILL in concern)
     elif n > 1:
         concerns = (f"all {n:,} records are alone: no pair is likely enough; see which columns were compared, and try --block",)
-    if len(compared.one) and n > 1 and len(np.unique(label)) == n:
-        concerns += (f"all {n:,} records are alone, though {len(compared.one):,} pairs were candidates: no pair is likely",)
     label = np.unique(label, return_inverse=True)[1].astype(np.int32)
     return Linked(compared, LinkModel(compared, one_to_one, options), label, right, of_pairs, stderr, notes, concerns)
 

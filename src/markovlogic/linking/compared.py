@@ -15,7 +15,7 @@ from markovlogic.linking.comparisons import Comparison, compare, comparisons_of
 from markovlogic.linking.database import Database
 from markovlogic.linking.labels import DIFFERENT, SAME, Labels, pairs_inside, read_labels
 from markovlogic.linking.records import Records, read_records
-from markovlogic.linking.weight_errors import with_errors
+from markovlogic.linking.weight_errors import with_errors, with_errors_of_labels
 from markovlogic.linking.weights import Weights
 from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64
@@ -118,7 +118,8 @@ def compare_records(
     if (known == SAME).sum() >= ENOUGH and (known == DIFFERENT).sum() >= ENOUGH:
         fold = np.random.default_rng(seed).integers(0, weights.FOLDS, records.n)[one]
         held_out = weights.held_out_scores(learned, level, known, fold)
-        learned = weights.calibrated(weights.discriminate(learned, level, known), held_out, known)
+        discriminating = with_errors_of_labels(weights.discriminate(learned, level, known), level, known)
+        learned = weights.calibrated(discriminating, held_out, known)
     else:
         learned = with_errors(learned, patterns)
     score = learned.score(level)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from markovlogic.linking.comparisons import MISSING
-from markovlogic.linking.weights import FEW, GUESSED, Patterns, Weights, first_guesses, sigmoid
-from markovlogic.system.arrays import Float64
+from markovlogic.linking.weights import FEW, GUESSED, STRENGTH, Patterns, Weights, first_guesses, sigmoid
+from markovlogic.system.arrays import Float64, Int8
 
 
 def with_errors(weights: Weights, patterns: Patterns) -> Weights:
@@ -47,6 +47,25 @@ def with_errors(weights: Weights, patterns: Patterns) -> Weights:
             error[group] = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slope, covariance[np.ix_(own, own)], slope), 0.0))
         made.append(np.where(weights.table[at] == 0, 0.0, error))
     return replace(weights, prior_stderr=float(np.sqrt(max(covariance[-1, -1], 0.0))), stderr=tuple(made))
+
+
+def with_errors_of_labels(weights: Weights, level: Int8, known: Int8) -> Weights:
+    """Weights that labelled pairs gave, with standard errors: those of a logistic regression, its prior included."""
+    from scipy import sparse
+
+    level = level[known >= 0]
+    first, place = weights.places(level)
+    n = 1 + sum(table.size for table in weights.table)
+    column = np.concatenate([np.zeros((len(level), 1), np.int64), 1 + place], axis=1)
+    start = np.arange(len(level) + 1) * column.shape[1]
+    shows = sparse.csr_array((np.ones(column.size), column.ravel(), start), shape=(len(level), n))
+    p = sigmoid(weights.score(level))
+    information = (shows.T @ sparse.diags_array(p * (1 - p)) @ shows).toarray() + np.eye(n) / STRENGTH**2
+    error = np.sqrt(np.diag(np.linalg.inv(information)))
+    errors = [error[1 + f : 1 + f + table.size].reshape(table.shape) for f, table in zip(first, weights.table, strict=True)]
+    for each in errors:
+        each[:, MISSING] = 0.0
+    return replace(weights, prior_stderr=float(error[0]), stderr=tuple(errors))
 
 
 def _present(row: Float64) -> Float64:

@@ -75,6 +75,12 @@ class Weights:
             made += table[self.group(level, at), level[:, at]]
         return made
 
+    def places(self, level: Int8) -> tuple[Int64, Int64]:
+        """Where each table begins among the cells of all, and (n_rows, n_columns) the cells that each row reads."""
+        first = np.concatenate([[0], np.cumsum([table.size for table in self.table])])[:-1].astype(np.int64)
+        read = [first[at] + self.group(level, at) * table.shape[1] + level[:, at] for at, table in enumerate(self.table)]
+        return first, np.stack(read, axis=1)
+
     def group(self, level: Int8, at: int) -> Int64:
         """For each row the group of the parent's level, by which a column's table is read."""
         above = self.parent[at]
@@ -285,11 +291,7 @@ def discriminate(start: Weights, level: Int8, known: Int8) -> Weights:
 
     labelled = known >= 0
     level, target = level[labelled], (known[labelled] == SAME).astype(np.float64)
-    sizes = [table.size for table in start.table]
-    first = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-    place = np.stack(
-        [first[at] + start.group(level, at) * table.shape[1] + level[:, at] for at, table in enumerate(start.table)], axis=1
-    )
+    first, place = start.places(level)
     spoken = np.concatenate([(np.arange(table.size) % table.shape[1] != MISSING) for table in start.table])
     at_start = np.concatenate([[start.prior], *(table.ravel() for table in start.table)])
 
@@ -304,17 +306,8 @@ def discriminate(start: Weights, level: Int8, known: Int8) -> Weights:
         return float(wrong + (off**2).sum() / (2 * STRENGTH**2)), slope
 
     x = minimize(loss, at_start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    shows = np.zeros((len(level), len(x)))
-    shows[:, 0] = 1.0
-    np.put_along_axis(shows, 1 + place, 1.0, axis=1)
-    p = sigmoid(shows @ x)
-    covariance = np.linalg.inv(shows.T @ (shows * (p * (1 - p))[:, None]) + np.eye(len(x)) / STRENGTH**2)
-    error = np.where(np.r_[True, spoken], np.sqrt(np.diag(covariance)), 0.0)
-    tables, errors = (
-        tuple(made[1 + f : 1 + f + table.size].reshape(table.shape) for f, table in zip(first, start.table, strict=True))
-        for made in (x, error)
-    )
-    return replace(start, prior=float(x[0]), table=tables, prior_stderr=float(error[0]), stderr=errors)
+    tables = tuple(x[1 + f : 1 + f + table.size].reshape(table.shape) for f, table in zip(first, start.table, strict=True))
+    return replace(start, prior=float(x[0]), table=tables)
 
 
 def held_out_scores(start: Weights, level: Int8, known: Int8, fold: Int64) -> Float64:

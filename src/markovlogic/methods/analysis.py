@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.exact.planning import Method as ExactAlgorithm
     from markovlogic.methods.lifted.answer import Refusal, Work
     from markovlogic.methods.lifted.engines import EventPlans
+    from markovlogic.methods.partition.listed import Listed
     from markovlogic.methods.partition_analysis import PartitionAnalysis
     from markovlogic.methods.sampling.base import Target
     from markovlogic.methods.sampling.irreducible import Reachability
@@ -78,6 +79,7 @@ class Analysis:
     leaves_out: bool = False  # whether components that the query does not reach may be left out
     replacement: Replacement | None = None  # what a compression gave in place of a problem
     ground: Ground | None = None  # once it is grounded
+    few: Listed | None = None  # where pairs of equivalence relations that no rule tells from others are not listed
 
     @property
     def prepared(self) -> PreparedProblem:
@@ -352,7 +354,7 @@ class Analysis:
         """What is found out about equivalence relations."""
         from markovlogic.methods.partition_analysis import PartitionAnalysis
 
-        return PartitionAnalysis(self)
+        return PartitionAnalysis(self, few=self.few)
 
     @property
     def target(self) -> Target:

@@ -52,6 +52,7 @@ class Questions:
     include_evidence: bool
     memory_limit: int
     given: ResolvedQuery | None = None  # where they are not the problem's own
+    lists_few: bool = False  # whether the decided problem takes pairs for false that are not, and that are not to be listed
 
     @cached_property
     def rows(self) -> int:
@@ -64,7 +65,7 @@ class Questions:
         whole, decided = self.reduced.whole.problem, self.reduced.decided.problem
         every = most_rows(whole)
         few = every > MANY_ROWS and not self.include_evidence and 2 * most_rows(whole, decided) < every
-        return decided if few else None
+        return decided if few or self.lists_few else None
 
     @cached_property
     def resolved(self) -> ResolvedQuery:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from markovlogic.grounding.ground import Grounding
+from markovlogic.problem.values import WantedAtoms
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
@@ -26,12 +27,34 @@ LARGEST_AT_BEST = 1500  # constants whose pairs are all listed for a heaviest wo
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 
 
+def with_few_listed(analysis: Analysis) -> Analysis:
+    """The same; where whole equivalence relations with very many atoms are queried, with those alone that differ from others."""
+    from markovlogic.methods.forecast import MANY_ROWS, Forecast
+
+    questions, names = analysis.questions, {relation.predicate for relation in analysis.partition.equivalences.relations}
+    wanted = [item.wanted for item in analysis.whole.problem.query]
+    whole = all(isinstance(each, WantedAtoms) and (each.is_whole or each.predicate not in names) for each in wanted)
+    if not names or not whole or questions.rows <= MANY_ROWS or questions.include_evidence:
+        return analysis
+    few = PartitionAnalysis(analysis, lists=True).listed
+    if few is None:
+        return analysis
+    old = analysis.reduced
+    solved, decided = replace(old.solved, problem=few.problem), replace(old.decided, problem=few.problem)
+    reduced = replace(old, solved=solved, decided=decided)
+    forecast = Forecast(solved, analysis.workspace)
+    return replace(
+        analysis, reduced=reduced, questions=replace(questions, reduced=reduced, lists_few=True), forecast=forecast, few=few
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class PartitionAnalysis:
     """A problem as partitions see it."""
 
     analysis: Analysis
     lists: bool = False  # whether atoms of equivalence relations that weigh alike are left unlisted, for who does not name them
+    few: Listed | None = None  # what is listed, where that was found out before
     best: bool = False  # whether only heaviest worlds are wanted, where no unlisted pair is together
 
     @cached_property
@@ -41,8 +64,8 @@ class PartitionAnalysis:
         from markovlogic.methods.partition.network import partition_network
 
         prepared, relations = self.analysis.prepared, self.equivalences.relations
-        if not self.lists or not relations:
-            return None
+        if self.few is not None or not self.lists or not relations:
+            return self.few
         own = self.analysis.workspace
         with self.analysis.watch("ground"):
             lowered = self.equivalences.without_axioms(prepared.lowered)

@@ -107,7 +107,7 @@ class PartitionMethod(SamplingMethod):
             own = analysis.partition
             small = small_parts(own.network, own.parts, own.parts_in_query)
             small |= surely_summed(own.network, own.parts, own.parts_in_query)
-            if (_solves(schedule) and small.any()) or analysis.partition.network.n_nodes > MOST_TWINS:
+            if (_solves(schedule) and small.any()) or analysis.few is not None or analysis.partition.network.n_nodes > MOST_TWINS:
                 options = replace(options, sampling=replace(options.sampling, estimator="sample"))
         return super()._estimator(analysis, options, schedule, settings)
 

@@ -108,6 +108,10 @@ def make_plan(analysis: Analysis, options: InferOptions, *, explaining: bool = F
         from markovlogic.methods.acgibbs import plan_over_counts
 
         return Planned(plan_over_counts(analysis, options), analysis)
+    if analysis.few is not None:
+        from markovlogic.methods.partition_method import METHOD
+
+        return _planned(options.method or METHOD, analysis, options, "pairs that no rule tells from others are not listed")
     if options.method is not None:
         if needs_network(options.method) and options.method.network_for(analysis, options) is NetworkKind.GROUND:
             analysis = _with_network(analysis, explaining=explaining)

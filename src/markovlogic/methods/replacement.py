@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.base import InferOptions
+from markovlogic.methods.partition_analysis import with_few_listed
 from markovlogic.methods.reduction import Reduction
 from markovlogic.methods.resources import Resources
 from markovlogic.results.answers import Replacement
@@ -56,4 +57,5 @@ def analysis_with(
         orbits=options.sampling.orbits,
         replacement=replacement,
     ) as analysis:
-        yield analysis
+        may_list_few = replacement is None and (options.method is None or options.method.name == "partition")
+        yield with_few_listed(analysis) if may_list_few else analysis

@@ -102,7 +102,10 @@ def resolved_query(problem: Problem, *, include_evidence: bool, possible: Proble
         remarks = dict.fromkeys(remark for item in problem.query if (remark := _left_out(problem, item)))
     if possible is not None:
         listed, every = sum(len(part.code) for part in atoms), most_rows(problem)
-        remarks[f"{every - listed:,} of {every:,} atoms are false by hard rules and not listed, as there are so many"] = None
+        remarks[
+            f"{every - listed:,} of {every:,} atoms are not listed, as there are so many: by hard rules they are"
+            " false, or no rule tells their pair from others"
+        ] = None
     return ResolvedQuery(atoms, tuple(events.values()), tuple(remarks))
 
 

@@ -22,7 +22,7 @@ from markovlogic.kernels.partition.merging import (
     propose_together,
     set_apart,
 )
-from markovlogic.kernels.partition.several import companion, leave_all, put_all
+from markovlogic.kernels.partition.several import leave_all, note_companions, put_all
 
 MOST_CARRIED = 200  # nodes that are redrawn; where there are more, nothing is proposed
 
@@ -74,8 +74,7 @@ def carry(net, chain, first, second, scans, generator):
 
 @internal
 def _carried_along(net, chain, first, second, n, n_carried, scans, generator):
-    for i in range(n_carried):
-        chain.was[i] = companion(net, chain, chain.carried, n_carried, i)
+    note_companions(net, chain, chain.carried, n_carried)
     leave_all(net, chain, chain.carried, n_carried)
     before = put_all(net, chain, chain.carried, n_carried, False, generator)
     leave_all(net, chain, chain.carried, n_carried)

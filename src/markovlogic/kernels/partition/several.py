@@ -33,19 +33,23 @@ def place(net, chain, node, block, related):
 
 
 @internal
-def companion(net, chain, nodes, n, i):
-    """Who says where the i-th of n nodes is now: a node of its block that stays, or that is put back before it."""
-    node = nodes[i]
+def note_companions(net, chain, nodes, n):
+    """Who says where each of n nodes is now: a node of its block that stays, or that is put back before it."""
+    for i in range(n):
+        chain.marked[nodes[i]] = 1
+    for i in range(n):
+        chain.was[i] = _companion(net, chain, nodes[i])
+        chain.marked[nodes[i]] = 0
+
+
+@internal
+def _companion(net, chain, node):
     if is_outside(net, chain, node):
         return OUTSIDE
     for k in range(net.near_start[node], net.near_start[node + 1]):
         other = net.near_node[k]
-        if chain.block[other] == chain.block[node]:
-            earlier = True
-            for j in range(i, n):
-                earlier &= nodes[j] != other
-            if earlier:
-                return other
+        if chain.block[other] == chain.block[node] and chain.marked[other] == 0:
+            return other
     return ALONE
 
 
@@ -94,8 +98,7 @@ def leave_all(net, chain, nodes, n):
 @internal
 def move_several(net, chain, n, generator):
     """Propose new places for the n nodes in `member`; gives whether they were accepted."""
-    for i in range(n):
-        chain.was[i] = companion(net, chain, chain.member, n, i)
+    note_companions(net, chain, chain.member, n)
     leave_all(net, chain, chain.member, n)
     before = put_all(net, chain, chain.member, n, False, generator)
     leave_all(net, chain, chain.member, n)
