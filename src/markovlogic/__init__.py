@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.difference import Difference, diff
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
+    from markovlogic.evaluation.ranking import Ranking, rank
     from markovlogic.guarantee import Guarantee
     from markovlogic.learning.learn import learn
     from markovlogic.learning.learned import Learned
@@ -96,6 +97,8 @@ _HOME = {
     "compress": "api.compress",
     "diff": "evaluation.difference",
     "evaluate": "evaluation.evaluate",
+    "Ranking": "evaluation.ranking",
+    "rank": "evaluation.ranking",
     "explain": "api.explain",
     "infer": "api.infer",
     "infer_dataset": "api.scaled",
@@ -136,6 +139,7 @@ __all__ = [
     "Orbital",
     "Partition",
     "RandomGroups",
+    "Ranking",
     "ResourceError",
     "Session",
     "Tempered",
@@ -155,6 +159,7 @@ __all__ = [
     "link",
     "load",
     "maximize",
+    "rank",
     "symmetries",
     "why",
 ]

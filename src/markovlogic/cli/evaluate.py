@@ -36,6 +36,21 @@ def evaluate(
         str | None,
         typer.Option("--pairs", metavar="FILE", help="Candidate pairs of clusters, as `mln link --pairs FILE` writes them."),
     ] = None,
+    ranking: Annotated[
+        bool,
+        typer.Option(
+            "--ranking",
+            help="Rank each true fact among all candidates: MRR and Hits@k. RESULTS may be a rule file then, with -e.",
+        ),
+    ] = False,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", metavar="FILE", help="With --ranking: further true facts, which are no mistakes. Repeatable."),
+    ] = None,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option("-e", "--evidence", metavar="FILE", help="With --ranking of a rule file: the facts that its rules read."),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Compare probabilities with the truth: log loss, Brier score, AUC, F1 and calibration, by predicate.
@@ -48,6 +63,10 @@ def evaluate(
     from markovlogic.evaluation.clusters import has_clusters
 
     truth = truth or []
+    if ranking:
+        return _ranking(results, truth, known or [], evidence, output, quiet)
+    if known or evidence:
+        raise InputError(f"{'--known' if known else '-e'} goes with --ranking")
     if has_clusters(results):
         return _clusters(results, truth, pairs, output, quiet)
     if pairs is not None:
@@ -67,6 +86,34 @@ def evaluate(
 
         Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(view.evaluation_table(found))
     if not quiet:
+        for note in found.notes:
+            show_message(f"note: {note}")
+    return 0
+
+
+def _ranking(
+    results: str, truth: list[str], known: list[str], evidence: list[str] | None, output: str | None, quiet: bool
+) -> int:
+    """Mean reciprocal rank and Hits@k of the true facts."""
+    from rich.console import Console
+
+    from markovlogic.errors import InputError
+    from markovlogic.evaluation.ranking import rank, ranking_table
+    from markovlogic.report.progress import shown_progress
+
+    if not truth:
+        raise InputError("missing truth", hint="give a .db file, or Predicate=FILE for a table")
+    if output is not None:
+        check_outputs((output,), (results, *truth, *known, *(evidence or ())))
+    with shown_progress(quiet=quiet) as progress:
+        found = rank(results, truth, known=known, evidence=evidence, progress=progress)
+    if output is not None:
+        found.write(output)
+    else:
+        Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(ranking_table(found))
+    if not quiet:
+        if output is not None:
+            show_message(f"wrote {output}: {found!r}")
         for note in found.notes:
             show_message(f"note: {note}")
     return 0

@@ -81,6 +81,27 @@ def learn(
             rich_help_panel=LEARNING,
         ),
     ] = None,
+    structure: Annotated[
+        bool,
+        typer.Option(
+            "--structure", help="Find rules about the query predicates too, with their weights.", rich_help_panel=LEARNING
+        ),
+    ] = False,
+    length: Annotated[
+        int | None,
+        typer.Option(
+            "--length", metavar="K", help="With --structure: literals of a body at most. Default: 3.", rich_help_panel=LEARNING
+        ),
+    ] = None,
+    rules: Annotated[
+        int | None,
+        typer.Option(
+            "--rules",
+            metavar="N",
+            help="With --structure: found rules at most. Default: held-out facts decide.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     keep_weights: Annotated[
         bool, typer.Option("--keep-weights", help="Leave weights as they are where a rule has one.", rich_help_panel=LEARNING)
     ] = False,
@@ -110,7 +131,7 @@ def learn(
     spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Learn the weights of rules from training databases."""
+    """Learn the weights of rules from training databases; with --structure, find the rules too."""
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
@@ -124,6 +145,13 @@ def learn(
         options.at_least(hold_out, 2, "--hold-out")
         if folds:
             raise InputError("--folds and --hold-out together", hint="leave out databases, or parts of their facts; take one")
+    for name, given in (("--length", length), ("--rules", rules)):
+        if given is not None:
+            options.at_least(given, 1, name)
+            if not structure:
+                raise InputError(f"{name} goes with --structure")
+    if structure and (folds or hold_out is not None):
+        raise InputError("--structure chooses rules by held-out facts of its own", hint="leave out --folds and --hold-out")
     if output is None and not folds and hold_out is None:
         raise InputError("missing output: give -o OUT.mln, or --folds or --hold-out K")
     options.check_engine(engine, spark_remote, spark_folder, None)
@@ -160,7 +188,8 @@ def learn(
         if output is not None:
             left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
             arguments["time_limit"] = left if validated is not None else time_limit
-            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **arguments, **on)
+            how: dict[str, Any] = {"structure": structure, "length": length, "rules": rules}
+            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **how, **arguments, **on)
             learned.save(output)
             record = learned.as_dict() | record
             concerns += learned.concerns()

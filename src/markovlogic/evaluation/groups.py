@@ -13,7 +13,7 @@ import numpy as np
 from markovlogic.system.arrays import Bool, Float64, Int64
 
 NEAR_ONE = 1e-4  # by so much may the probabilities of a group's values miss one: floats round them
-_ARGUMENT = r'"(?:[^"\\]|\\.)*"|[^",()]*'
+ARGUMENT = r'"(?:[^"\\]|\\.)*"|[^",()]*'
 
 
 def exclusive_groups(atom: Any, probability: Float64, predicate: Int64) -> Int64:
@@ -50,7 +50,7 @@ def _groups_of_predicate(atom: Any, probability: Float64) -> Int64 | None:
     arity = _arity(atom[0].as_py())
     if not arity:
         return None
-    arguments = ",".join(f"(?P<a{at}>{_ARGUMENT})" for at in range(arity))
+    arguments = ",".join(f"(?P<a{at}>{ARGUMENT})" for at in range(arity))
     columns = pc.extract_regex(atom, rf"^[^(]*\({arguments}\)$")
     if columns.null_count:
         return None
@@ -70,7 +70,7 @@ def _groups_of_predicate(atom: Any, probability: Float64) -> Int64 | None:
 def _arity(atom: str) -> int:
     """How many arguments an atom has, by its text."""
     inside = atom[atom.find("(") + 1 : -1] if "(" in atom else ""
-    return len(re.findall(rf"(?:{_ARGUMENT})(?:,|$)", inside)) - 1  # behind the last one the end is found, too
+    return len(re.findall(rf"(?:{ARGUMENT})(?:,|$)", inside)) - 1  # behind the last one the end is found, too
 
 
 def _indices(rows: Int64) -> Any:

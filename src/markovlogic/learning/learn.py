@@ -25,6 +25,8 @@ from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.learning.structure.find import LENGTH, Search
+from markovlogic.learning.structure.learned import learned_structure
 from markovlogic.methods.resources import Resources, resources_of
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.system import measures
@@ -59,6 +61,9 @@ def learn(
     engine: Any = None,
     spark_remote: str | None = None,
     spark_folder: str | None = None,
+    structure: bool = False,
+    length: int | None = None,
+    rules: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Learned:
     """Learn the weights of a model's rules.
@@ -70,6 +75,8 @@ def learn(
     hold_out: how far rules may tie modelled atoms together is chosen by inference of a K-th of the query facts at a time, given
     the others; None: in databases left out one at a time, and by fifths of the facts, given the others and not, where there is
     one alone.
+    structure: find rules about the query predicates too, with bodies of at most `length` literals (3) and at most so many
+    `rules`; rules of the model are kept and built upon.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
     engine, spark_remote, spark_folder: as in `infer`; observations of the pseudo-likelihood are counted there, and nothing else.
     progress: as in `infer`; False shows nothing.
@@ -79,7 +86,8 @@ def learn(
         from markovlogic.api.scaled import OnEngine
         from markovlogic.learning.on_engine import learn_on
 
-        other = {"--time-limit": time_limit, "--hold-out": hold_out, "--method": None if method in (AUTO, PSEUDO) else method}
+        other = {"--time-limit": time_limit, "--hold-out": hold_out, "--structure": structure or None}
+        other["--method"] = None if method in (AUTO, PSEUDO) else method
         if wrong := [name for name, value in other.items() if value is not None]:
             raise UnsupportedError(f"{', '.join(wrong)}: not supported on an engine, which learns by pseudo-likelihood")
         if isinstance(evidence, list) and len(evidence) > 1:
@@ -99,6 +107,8 @@ def learn(
         )
     if hold_out is not None and hold_out < 2:
         raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
+    if not structure and (length is not None or rules is not None):
+        raise InputError("length and rules are for structure=True: without it no rules are looked for")
     choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=progress) as resources:
@@ -107,6 +117,9 @@ def learn(
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
+        if structure:
+            search = Search(LENGTH if length is None else length, rules, seed)
+            return learned_structure(source, given, targets_of(source, given, query), search, shown, watch)
         task = Task(source, given, targets_of(source, given, query), keep_weights, hold_out)
         return _learned(task, method, choice, seed, resources, watch)
 

@@ -17,7 +17,7 @@ from markovlogic.language import syntax
 from markovlogic.language.formulas import weight_end
 from markovlogic.language.parser import INCLUDE_LINE
 from markovlogic.language.show import show_formula, show_model, show_rule, show_weight
-from markovlogic.language.syntax import Rule
+from markovlogic.language.syntax import NOWHERE, Rule
 from markovlogic.language.tokens import Source, read_source
 from markovlogic.problem.model import Model
 
@@ -31,6 +31,7 @@ class WrittenRule:
     rule: Rule  # with the learned weight
     stderr: float | None  # None where the weight was not learned, nan where it is unknown
     note: str = ""
+    above: str = ""  # a comment of its own line, of rules that were found in data
 
 
 def learned_text(
@@ -47,7 +48,10 @@ def learned_text(
         source = read_source(model.source) if text is None else Source(model.source, text)
     except Exception:  # rules from text: there is no file whose comments could be kept
         return "\n".join(lines) + _plain(model, written)
-    return "\n".join(lines) + "\n".join(_file(source, model, written, set())) + "\n"
+    found = [
+        line for number, rule in enumerate(model.rules) if rule.place == NOWHERE for line in _lines(rule, written.get(number, ()))
+    ]
+    return "\n".join(lines) + "\n".join([*_file(source, model, written, set()), *found]) + "\n"
 
 
 def _plain(model: syntax.Model, written: Mapping[int, Sequence[WrittenRule]]) -> str:
@@ -60,6 +64,8 @@ def _plain(model: syntax.Model, written: Mapping[int, Sequence[WrittenRule]]) ->
 
 def _lines(_rule: Rule, written: Sequence[WrittenRule]) -> Iterator[str]:
     for one in written:
+        if one.above:
+            yield f"// {one.above}"
         yield show_rule(one.rule) + _remark(one)
 
 
@@ -122,6 +128,8 @@ def _weighted(lines: list[str], rule: Rule, one: WrittenRule) -> Iterator[str]:
     plain = len(lines) == 1 and "//" not in after and "/*" not in after
     if remark and not plain:
         yield f"{before}//{remark.strip().removeprefix('//')}"
+    if one.above:
+        yield f"// {one.above}"
     first = f"{before}{show_weight(one.rule.weight)} {after}"
     yield f"{first.rstrip()}{remark}" if plain else first
     yield from lines[1:]
@@ -150,6 +158,7 @@ class LearnedWeight:
     stderr: float  # nan where it is not known
     informed: bool  # whether the data say anything about it
     constants: tuple[tuple[str, str], ...] = ()  # in place of `+` variables, each with its type before it
+    about: str = ""  # support, confidence and an example, of rules that were found in data
 
     @property
     def formula(self) -> str:
@@ -250,14 +259,16 @@ class Learned:
         source: the file's text, where it is not saved yet.
         """
         written: dict[int, Sequence[WrittenRule]] = {
-            number: [WrittenRule(one.rule, one.stderr, "" if one.informed else "the data say nothing about it") for one in ones]
+            number: [
+                WrittenRule(one.rule, one.stderr, "" if one.informed else "the data say nothing about it", one.about)
+                for one in ones
+            ]
             for number, ones in self._by_rule().items()
         }
         head = [
             f"Weights learned from {', '.join(self.databases)}",
-            f"given {', '.join(self.targets)} by {self.method}; prior: {self.prior}",
+            f"for {', '.join(self.targets)} given the rest, by {self.method}; prior: {self.prior}",
         ]
-        head[1] = f"for {', '.join(self.targets)} given the rest, by {self.method}; prior: {self.prior}"
         return learned_text(self.source, written, head, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -282,6 +293,7 @@ class Learned:
                     "weight": one.weight,
                     "stderr": None if math.isnan(one.stderr) else one.stderr,
                     "informed": one.informed,
+                    **({"about": one.about} if one.about else {}),
                 }
                 for one in self.weights
             ],

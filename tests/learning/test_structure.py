@@ -1,0 +1,124 @@
+"""Rules that data were drawn from come back, and planted decoys do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import markovlogic as mln
+from markovlogic.cli.main import main
+from markovlogic.errors import InputError
+
+N, NOISE = 60, 0.1
+Pairs = set[tuple[int, int]]
+
+
+def drawn(rng: np.random.Generator, n: int) -> Pairs:
+    return {(int(x), int(y)) for x, y in rng.integers(0, N, (n, 2)) if x != y}
+
+
+def composed(first: Pairs, *others: Pairs) -> Pairs:
+    for other in others:
+        first = {(x, y) for x, z in first for w, y in other if z == w}
+    return first
+
+
+def reverse(pairs: Pairs) -> Pairs:
+    return {(y, x) for x, y in pairs}
+
+
+def noisy(rng: np.random.Generator, pairs: Pairs) -> Pairs:
+    """A tenth of what the rule says is missing, and as much is true without it."""
+    return {pair for pair in sorted(pairs) if rng.random() > NOISE} | drawn(rng, int(NOISE * len(pairs)))
+
+
+def planted(family: str, seed: int) -> tuple[dict[str, Pairs], str]:
+    """Relations and what the rule about R looks like. D1 to D3 have nothing to do with R."""
+    rng = np.random.default_rng(seed)
+    own = {name: drawn(rng, 2 * N) for name in ("P", "Q", "T", "D1", "D2", "D3")}
+    p, q, t = own["P"], own["Q"], own["T"]
+    match family:
+        case "implied":
+            rule, wanted = p, "P(x, y) => R(x, y)"
+        case "inverse":
+            rule, wanted = reverse(p), "P(y, x) => R(x, y)"
+        case "chain of two":
+            rule, wanted = composed(p, q), "P(x, z) ^ Q(z, y)) => R(x, y)"
+        case "fork":
+            rule, wanted = composed(p, reverse(q)), "P(x, z) ^ Q(y, z)) => R(x, y)"
+        case "chain of three":
+            rule, wanted = composed(p, q, t), "P(x, z) ^ Q(z, w) ^ T(w, y)) => R(x, y)"
+        case "constant":
+            chosen = [x for x in range(N) if rng.random() < 0.3]
+            own["K"] = {(x, 0) for x in chosen} | {(x, y) for x, y in drawn(rng, N) if y}
+            rule, wanted = {(x, 7) for x in chosen}, "K(x, C0) => R(x, C7)"
+        case _:
+            out = {pair for pair in sorted(t) if rng.random() < 0.5}
+            own["E"] = out | drawn(rng, N)
+            rule, wanted = t - out, "E(x, y) => !R(x, y)"
+    own["R"] = noisy(rng, rule)
+    return own, wanted
+
+
+def model_and_evidence(relations: dict[str, Pairs]) -> tuple[mln.Model, mln.Evidence]:
+    types = f"thing = {{{', '.join(f'C{x}' for x in range(N))}}}\n"
+    model = mln.Model.parse(types + "".join(f"{name}(thing, thing)\n" for name in relations))
+    tables = {
+        name: pa.table({"a": [f"C{x}" for x, _ in sorted(pairs)], "b": [f"C{y}" for _, y in sorted(pairs)]})
+        for name, pairs in relations.items()
+    }
+    return model, model.evidence(**tables)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", ["implied", "inverse", "chain of two", "fork", "chain of three", "constant", "exclusive"])
+def test_planted_rules_come_back_and_decoys_do_not(family: str, seed: int) -> None:
+    relations, wanted = planted(family, seed)
+    model, evidence = model_and_evidence(relations)
+    found = mln.learn(model, evidence, "R", structure=True, seed=seed, progress=False)
+    formulas = [one.formula for one in found.weights]
+    assert any(wanted in formula for formula in formulas), formulas
+    assert not any(decoy in formula for formula in formulas for decoy in ("D1", "D2", "D3")), formulas
+
+
+def test_where_there_is_nothing_to_find_nothing_is_found() -> None:
+    """The twin: the same relations, R drawn from none of them."""
+    relations, _ = planted("implied", 3)
+    relations["R"] = drawn(np.random.default_rng(9), 2 * N)
+    model, evidence = model_and_evidence(relations)
+    found = mln.learn(model, evidence, "R", structure=True, progress=False)
+    assert [one.formula for one in found.weights] == ["R(x, y)"]
+
+
+def test_the_file_says_what_is_known_of_each_rule(tmp_path: Path) -> None:
+    relations, _ = planted("chain of two", 5)
+    lines = [f"{name}(C{x}, C{y})" for name, pairs in relations.items() for x, y in sorted(pairs)]
+    (tmp_path / "facts.db").write_text("\n".join(lines))
+    (tmp_path / "m.mln").write_text(
+        "".join(f"{name}(thing, thing)\n" for name in relations) + "// given\n2 D1(x, y) => R(x, y)\n"
+    )
+    out = tmp_path / "out.mln"
+    files = [str(tmp_path / "m.mln"), "-e", str(tmp_path / "facts.db"), "-q", "R", "-o", str(out), "--quiet"]
+    assert main(["learn", *files, "--structure", "--length", "2", "--rules", "1"]) == 0
+    text = out.read_text()
+    assert "// given" in text and "D1(x, y) => R(x, y)  // standard error" in text
+    rule = next(at for at, line in enumerate(text.splitlines()) if "EXIST z" in line and "P(x, z) ^ Q(z, y)" in line)
+    about = text.splitlines()[rule - 1]
+    reached = composed(relations["P"], relations["Q"])
+    assert f"support {len(reached & relations['R'])} of {len(reached)}, confidence" in about
+    assert "e.g. R(C" in about and "P(C" in about
+    model = mln.load(out)
+    assert sum("=>" in line for line in text.splitlines() if not line.startswith("//")) == 2  # the given one and one found
+    assert len(mln.infer(model, model.evidence(str(tmp_path / "facts.db")), ["R(C0,_)"], top=3, progress=False)) == 3
+
+
+def test_options_without_structure_are_refused(tmp_path: Path) -> None:
+    relations, _ = planted("implied", 1)
+    model, evidence = model_and_evidence(relations)
+    with pytest.raises(InputError, match="structure=True"):
+        mln.learn(model, evidence, "R", rules=3)
+    with pytest.raises(InputError, match="less than 1"):
+        mln.learn(model, evidence, "R", structure=True, length=0)
