@@ -11,6 +11,7 @@ import pytest
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError
+from markovlogic.language.show import show_model
 
 N, NOISE = 60, 0.1
 Pairs = set[tuple[int, int]]
@@ -122,3 +123,12 @@ def test_options_without_structure_are_refused(tmp_path: Path) -> None:
         mln.learn(model, evidence, "R", rules=3)
     with pytest.raises(InputError, match="less than 1"):
         mln.learn(model, evidence, "R", structure=True, length=0)
+
+
+def test_rules_that_the_data_contradict_are_named() -> None:
+    relations, _ = planted("exclusive", 0)
+    model, evidence = model_and_evidence(relations)
+    own = mln.Model.parse(show_model(model) + "1 T(x, y) => R(x, y)\n1 E(x, y) => R(x, y)\n")
+    found = mln.learn(own, evidence, "R", structure=True, progress=False)
+    contradicted = [note for note in found.notes if "contradict" in note]
+    assert len(contradicted) == 1 and "E(x, y) => R(x, y)" in contradicted[0]

@@ -86,7 +86,7 @@ def learn(
         from markovlogic.api.scaled import OnEngine
         from markovlogic.learning.on_engine import learn_on
 
-        other = {"--time-limit": time_limit, "--hold-out": hold_out, "--structure": structure or None}
+        other: dict[str, Any] = {"--time-limit": time_limit, "--hold-out": hold_out, "--structure": structure or None}
         other["--method"] = None if method in (AUTO, PSEUDO) else method
         if wrong := [name for name, value in other.items() if value is not None]:
             raise UnsupportedError(f"{', '.join(wrong)}: not supported on an engine, which learns by pseudo-likelihood")

@@ -9,6 +9,8 @@ import numpy as np
 
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import InputError
+from markovlogic.kernels.paths import NOTHING
+from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import Model, Rule
 from markovlogic.learning.structure.sampling import sampled
 from markovlogic.learning.structure.selection import (
@@ -113,8 +115,30 @@ def find(
     )
     if graph.skipped:
         notes.append(f"no rules use {', '.join(graph.skipped)}: they would be taken apart into too many relations")
+    notes += _on_given(model, rules, given)
     worries = ["the time limit ended the search before all candidates were counted"] if deadline.over else []
+    if marked := sorted({head.head.predicate for head in heads if head.constant != NOTHING}):
+        worries.append(
+            f"of {', '.join(marked)} exactly one value is true, and its rules were weighted value by value:"
+            " run mln learn on the rules that were found"
+        )
     return Found(tuple(rules), tuple(given.others), tuple(notes), tuple(worries), n_candidates, graph, tuple(heads))
+
+
+def _on_given(model: Model, rules: Sequence[FoundRule], given: Reading) -> list[str]:
+    """What should be known of the model's own rules."""
+    made = []
+    for rule in rules:
+        if rule.given is None or not rule.about.startswith("support"):
+            continue
+        before = model.rules[rule.given].weight
+        if rule.weight < -2 * rule.stderr and (before is None or before > 0):
+            made.append(
+                f"the data contradict {show_formula(model.rules[rule.given].formula)}: weight {rule.weight:g}, standard error {rule.stderr:.2g}"
+            )
+    if given.others:
+        made.append(f"{len(given.others)} rules of the model are no paths along facts: they are kept as they are")
+    return made
 
 
 def _narrowed(columns: Columns, fits: list[Fit]) -> tuple[Columns, list[Fit]]:
