@@ -133,9 +133,8 @@ def _on_given(model: Model, rules: Sequence[FoundRule], given: Reading) -> list[
             continue
         before = model.rules[rule.given].weight
         if rule.weight < -2 * rule.stderr and (before is None or before > 0):
-            made.append(
-                f"the data contradict {show_formula(model.rules[rule.given].formula)}: weight {rule.weight:g}, standard error {rule.stderr:.2g}"
-            )
+            formula = show_formula(model.rules[rule.given].formula)
+            made.append(f"the data contradict {formula}: weight {rule.weight:g}, standard error {rule.stderr:.2g}")
     if given.others:
         made.append(f"{len(given.others)} rules of the model are no paths along facts: they are kept as they are")
     return made
