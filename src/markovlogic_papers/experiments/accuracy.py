@@ -156,17 +156,17 @@ def _readings(
     small = set_stage(family, scale.small, scale.evidence, seed, progress=progress)
     for weight in scale.weights:
         progress.stage(f"exact truth, weight {weight:g}")
-        here = _weighed(unary, weight)
+        here = weighed(unary, weight)
         yield Reading(weight, UNARY, here, lifted_truth(here.prepared))
-        here = _weighed(small, weight)
+        here = weighed(small, weight)
         yield Reading(weight, SMALL, here, small_truth(here, weight))
-    literal = _weighed(set_stage(family, scale.size, scale.evidence, seed, progress=progress), scale.weights[-1])
+    literal = weighed(set_stage(family, scale.size, scale.evidence, seed, progress=progress), scale.weights[-1])
     progress.stage("gold run")
     gold = gold_of(lifted_blocked(literal), scale.gold_chains, scale.gold_burn_in, scale.gold_draws, seed)
     yield Reading(scale.weights[-1], LITERAL, literal, gold)
 
 
-def _weighed(stage: Stage, weight: float) -> Stage:
+def weighed(stage: Stage, weight: float) -> Stage:
     """The same problem with one weight for all rules."""
     return with_rules(stage, tuple(replace(rule, weight=weight) for rule in stage.problem.model.rules))
 

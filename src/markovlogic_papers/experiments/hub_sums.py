@@ -62,8 +62,8 @@ class HubModel:
         return made
 
 
-def rst_truth(stage: Stage, first: float = 1.0, second: float = 1.0) -> Truth:
-    """M1: `first R(x) v S(x,y)`, `second S(x,y) v T(y,z)`. Given R and t = #T(y,·), the S(x,y) are independent."""
+def rst_truth(stage: Stage, weight: float = 1.0) -> Truth:
+    """M1: `R(x) v S(x,y)`, `S(x,y) v T(y,z)`, both of one weight. Given R and t = #T(y,·), the S(x,y) are independent."""
     r, s, t = (stage.statuses(name) for name in ("R", "S", "T"))
     n_x, n_y, n_z = len(r), len(t), t.shape[1]
     count = np.arange(n_z + 1)
@@ -76,9 +76,9 @@ def rst_truth(stage: Stage, first: float = 1.0, second: float = 1.0) -> Truth:
         - gammaln(open_[:, None] - np.where(fits, drawn, 0) + 1)
     )
     # log-weight of S(x,y) summed out where R(x) is 0 and 1, by t
-    true = np.where(s == FALSE, -np.inf, first + second * n_z)[:, :, None]
-    false = np.where(s == TRUE, -np.inf, 0.0)[:, :, None] + second * count
-    without, with_ = np.logaddexp(true, false), np.logaddexp(true, false + first)
+    true = np.where(s == FALSE, -np.inf, weight + weight * n_z)[:, :, None]
+    false = np.where(s == TRUE, -np.inf, 0.0)[:, :, None] + weight * count
+    without, with_ = np.logaddexp(true, false), np.logaddexp(true, false + weight)
     model = HubModel(_field(r), np.where(fits, ways, -np.inf) + without.sum(axis=0), with_ - without)
     p_r, p_t, both = model.marginals()
     p_s = (both * np.exp(true - with_)).sum(axis=2) + ((p_t - both) * np.exp(true - without)).sum(axis=2)
