@@ -7,8 +7,9 @@ import pytest
 from tests.grounding.made import problem_of
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
-from markovlogic.grounding.backends.base import POSTGRESQL, Dialect
+from markovlogic.grounding.backends.base import Dialect
 from markovlogic.grounding.backends.duckdb import DUCKDB
+from markovlogic.grounding.backends.spark import SPARK
 from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import problem_relations
 from markovlogic.grounding.sql import query
@@ -126,21 +127,21 @@ def test_parts_that_share_no_variable_are_steps_of_their_own() -> None:
         EqualityLiteral(x, y, False),
     )
     assert found.fixed == (2 * 3 + 3 - 2,)  # Topic(PAGE1) is open atom 3
-    assert query(found, POSTGRESQL) == (
+    assert query(found, SPARK) == (
         "WITH part0 AS (\n"
         "  SELECT COALESCE(l0.literal, -1) AS o0\n"
-        "  FROM (SELECT CAST(g AS INTEGER) AS v FROM generate_series(0, 2) AS g) AS d0\n"
+        "  FROM (SELECT CAST(id AS INT) AS v FROM range(3)) AS d0\n"
         "  LEFT JOIN linked_1 AS l0 ON l0.a0 = d0.v AND l0.a1 = d0.v\n"
         "  WHERE (l0.status IS NULL OR l0.status <> 1)\n"
         "), part1 AS (\n"
         "  SELECT COUNT(*) AS n\n"
-        "  FROM (SELECT CAST(g AS INTEGER) AS v FROM generate_series(0, 4) AS g) AS d0\n"
+        "  FROM (SELECT CAST(id AS INT) AS v FROM range(5)) AS d0\n"
         "  LEFT JOIN word_2 AS l1 ON l1.a0 = d0.v AND l1.a1 = 0\n"
         "  WHERE l1.status IS NULL\n"
         "  HAVING COUNT(*) > 0\n"
         "), part2 AS (\n"
         "  SELECT CAST(2 * (CAST(d0.v AS BIGINT) + 2) + 1 AS INTEGER) AS o2\n"
-        "  FROM (SELECT CAST(g AS INTEGER) AS v FROM generate_series(0, 2) AS g) AS d0\n"
+        "  FROM (SELECT CAST(id AS INT) AS v FROM range(3)) AS d0\n"
         ")\n"
         "SELECT part0.o0, part2.o2, part1.n AS n\n"
         "FROM part0 CROSS JOIN part1 CROSS JOIN part2"

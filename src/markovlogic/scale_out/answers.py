@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from markovlogic.estimation.diagnostics import Estimates
 
 SCHEMA = "kind int, atom bigint, probability double, stderr double, rhat double, ess double, word string"
-ATOM, COMPONENT, CONCERN, EVENT, STORED = 0, 1, 2, 3, 4  # kinds of rows
+ATOM, COMPONENT, CONCERN, EVENT, STORED, SOLVED = 0, 1, 2, 3, 4, 5  # kinds of rows
 
 
 class Answers:
@@ -41,6 +41,10 @@ class Answers:
     def component(self, first: Any, word: str, *, converged: bool, rhat: float, atoms: int) -> None:
         """How the chains of a component went."""
         self.add(COMPONENT, first, word, probability=[float(converged)], rhat=[rhat], ess=[atoms])
+
+    def solved(self, rows: int) -> None:
+        """How many rows a task was given: together they must be as many as there were."""
+        self.add(SOLVED, [0], "", ess=[rows])
 
     def concerns(self, first: Any, texts: Sequence[str]) -> None:
         """Reasons not to trust a component's numbers."""

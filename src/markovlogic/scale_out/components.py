@@ -25,6 +25,7 @@ class Bundled:
     largest: int  # rows of the largest component
     largest_at: int  # its smallest atom
     bundles: int
+    rows: int
     rounds: int
 
 
@@ -59,14 +60,14 @@ def bundled(
     inside = " OR ".join(f"(l{at} >= {2 * low} AND l{at} < {2 * high})" for low, high in wanted for at in range(grounded.width))
     if hard:
         inside = " OR ".join([f"kind IN ({', '.join(map(str, hard))})", *([inside] if inside else [])])
-    components, largest, largest_at, bundles = bundles_of(engine, "labelled", inside, most)
-    return Bundled("bundled", components, largest, largest_at, bundles, rounds)
+    components, largest, largest_at, bundles, rows = bundles_of(engine, "labelled", inside, most)
+    return Bundled("bundled", components, largest, largest_at, bundles, rows, rounds)
 
 
-def bundles_of(engine: Engine, labelled: str, inside: str, most: int) -> tuple[int, int, int, int]:
+def bundles_of(engine: Engine, labelled: str, inside: str, most: int) -> tuple[int, int, int, int, int]:
     """`bundled`: rows with the bundle of their component; components without a row that `inside` holds for are left out.
 
-    Gives the number of components, rows of the largest and where it is, and the number of bundles.
+    Gives the number of components, rows of the largest and where it is, the number of bundles, and rows of all.
     """
     having = f" HAVING MAX(CASE WHEN {inside or '1 = 1'} THEN 1 ELSE 0 END) = 1"
     engine.run("sizes", f"SELECT comp, COUNT(*) AS n FROM {labelled} GROUP BY comp{having}")
@@ -85,7 +86,7 @@ def bundles_of(engine: Engine, labelled: str, inside: str, most: int) -> tuple[i
     engine.run("bundled", f"SELECT b.bundle, r.* FROM {labelled} AS r JOIN bundle_of AS b ON b.comp = r.comp")
     bundles = int(engine.rows("SELECT COUNT(DISTINCT bundle) FROM bundle_of")[0][0])
     engine.drop([labelled, "sizes"])
-    return components, largest, int(found[0] or 0) if found and largest else 0, bundles
+    return components, largest, int(found[0] or 0) if found and largest else 0, bundles, total
 
 
 def stars(engine: Engine, edges: str) -> int:

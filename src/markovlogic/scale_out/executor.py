@@ -20,6 +20,7 @@ from markovlogic.grounding.rows import from_columns
 from markovlogic.problem import ExclusiveGroups
 from markovlogic.scale_out.answers import ATOM, COMPONENT, EVENT, STORED, Answers
 from markovlogic.scale_out.clauses import DEFINED, GROUP_ROW, SOFT_ROW
+from markovlogic.scale_out.groups import pairs_of, seconds_of, sums
 from markovlogic.scale_out.large import LargeComponent, aside, n_batches, schedule_of, store
 from markovlogic.system.arrays import Bool, Int32, Int64, offsets
 
@@ -61,6 +62,7 @@ class Executor:
     settings: MethodSettings | None  # of it, where the user gave them
     events: tuple[tuple[int, tuple[tuple[int, ...], ...]], ...]  # number of a formula, its cubes as 64-bit literals
     task: Task
+    equivalences: tuple[tuple[int, int], ...]  # relations: first code, number of constants
     folder: str  # which all executors share
     large: int  # atoms and clauses of a component whose chains tasks share out
 
@@ -74,6 +76,7 @@ class Executor:
         os.environ.setdefault("NUMBA_NUM_THREADS", "1")
         bundle = _Bundle(self, table)
         made = Answers()
+        made.solved(table.num_rows)
         network = bundle.network
         if network.n_atoms:
             _solve_network(self, bundle, network, made)
@@ -209,10 +212,6 @@ def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made
     if work.task is Task.MAP:
         _maximize(work, bundle.atoms, network, parts, is_exact, made)
         return
-    if algorithm is not None and work.method != "auto" and not is_exact.all() and work.task is Task.MARGINALS:
-        at = int(np.argmin(is_exact))
-        n = int(parts.start[at + 1] - parts.start[at])
-        raise ResourceError(f"a component of {n:,} atoms cannot be solved by --method {work.method}; take --method auto or gibbs")
     if exact is not None and is_exact.any():
         own = [(number, cubes) for number, cubes, component in events if is_exact[component]]
         found = solve(network, plan=exact.work, events=[cube for _, cubes in own for cube in cubes])
@@ -235,7 +234,30 @@ def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made
             )
     for number, part in zip(rest.tolist(), split(network, parts, rest.tolist()), strict=True):
         own_events = [(event, cubes) for event, cubes, component in events if component == number]
-        _sample(work, bundle.atoms, part, own_events, made)
+        own_atoms = bundle.atoms[part.atom[: part.network.n_atoms]]
+        pairs = None if algorithm is None else pairs_of(work.equivalences, own_atoms, part.network)
+        if pairs is not None:
+            _sum_over_partitions(own_atoms, part, pairs, own_events, made)
+        elif algorithm is None or work.method == "auto":
+            _sample(work, bundle.atoms, part, own_events, made)
+        else:
+            raise ResourceError(
+                f"a component of {len(own_atoms):,} atoms cannot be solved by --method {work.method}; take --method auto or gibbs"
+            )
+
+
+def _sum_over_partitions(
+    atoms: Int64, part: Part, pairs: tuple[int, Int64, Int64], events: list[tuple[int, list[Int32]]], made: Answers
+) -> None:
+    """An exact sum where the component is pairs of an equivalence relation."""
+    local = [[_within(cube, part) for cube in cubes] for _, cubes in events]
+    values, of_events = sums(*pairs, part.network, local)
+    if np.isnan(values).any():
+        raise InputError("no world satisfies the hard rules and the evidence")
+    made.add(ATOM, atoms, "", probability=values, stderr=np.zeros(len(atoms)))
+    made.add(COMPONENT, atoms[:1], "exact", ess=[len(atoms)])
+    if events:
+        made.add(EVENT, [number for number, _ in events], "", probability=of_events, stderr=np.zeros(len(events)))
 
 
 def _plan(
@@ -260,9 +282,13 @@ def _plan(
         made.add(COMPONENT, at, "exact", ess=[size[is_exact].sum()], stderr=[exact.work.seconds])
     rest = np.flatnonzero(~is_exact)
     for part in split(network, parts, rest.tolist()):
-        name = _sampler_of(work, part.network)
+        own, codes = part.network, atoms[part.atom[: part.network.n_atoms]]
+        pairs = None if work.method not in EXACT else pairs_of(work.equivalences, codes, own)
+        if pairs is not None:
+            made.add(COMPONENT, codes[:1], "exact", ess=[own.n_atoms], stderr=[seconds_of(pairs[0], own)])
+            continue
+        name = _sampler_of(work, own)
         method = sampling_method(name)
-        own = part.network
         scale = Scale(own.n_atoms, own.n_all, own.n_clauses, own.n_literals, own.nbytes, predicted=False)
         schedule = work.sampling.schedule(method.chains)
         seconds = method.rates.seconds(scale, Use(schedule, Estimator(), own.n_atoms, 0, None))

@@ -132,6 +132,7 @@ class MergeChains:
             stored: LargeComponent = load(path)
             parts: list[Counted] = [load(f"{path}.{batch}.{number}") for batch in range(n_batches(stored))]
             _merged(stored, number, parts, self.concerns, made)
+        made.solved(table.num_rows)
         return made.table()
 
 

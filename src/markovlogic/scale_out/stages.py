@@ -14,6 +14,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.hard_rules.relevance import rules_that_matter, used_definitions
 from markovlogic.guarantee import Guarantee
+from markovlogic.language.equivalence import equivalences
 from markovlogic.language.lower import lower
 from markovlogic.language.propositional import Node, renamed
 from markovlogic.language.syntax import BARE_CONSTANT, Model
@@ -21,7 +22,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.problem.values import QueryItem, WantedAtoms, WantedFormula
 from markovlogic.results.queries import QueryEvent
-from markovlogic.scale_out.answers import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, STORED
+from markovlogic.scale_out.answers import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, SOLVED, STORED
 from markovlogic.scale_out.clauses import SOFT_ROW, Grounded, ground_stored
 from markovlogic.scale_out.components import Bundled, bundled
 from markovlogic.scale_out.cut import Cut, cut_stored, offered_cuts
@@ -200,12 +201,18 @@ def solve_stored(prepared: Prepared, options: EngineOptions, progress: Progress 
         None if isinstance(options.method, str) else options.method,
         tuple(events),
         options.task,
+        tuple(
+            (problem.relations[own.predicate].first, problem.relations[own.predicate].sizes[0])
+            for own in equivalences(problem.model, prepared.lowered).relations
+            if own.reflexive
+        ),
         engine.folder,
         options.large,
     )
     with prepared.watch("sample"):
         progress.stage("solve components")
         engine.apply("answers", f"SELECT * FROM {prepared.bundled.table}", "bundle", work, SCHEMA)
+        _check_whole(engine, "answers", prepared.bundled.rows)
         stored = engine.rows(f"SELECT word, ess, stderr FROM answers WHERE kind = {STORED} ORDER BY atom")
         if stored:
             progress.stage("sample large components")
@@ -215,6 +222,13 @@ def solve_stored(prepared: Prepared, options: EngineOptions, progress: Progress 
             progress.stage("name")
             engine.run("result", _named(prepared, options))
     return _summary(prepared, options)
+
+
+def _check_whole(engine: Engine, answers: str, rows: int) -> None:
+    """Refuse to go on where files were lost on the way: what tasks were given must be all that there was."""
+    found = engine.row(f"SELECT CAST(COALESCE(SUM(ess), 0) AS BIGINT) FROM {answers} WHERE kind = {SOLVED}")
+    if found is None or int(found[0]) != rows:
+        raise ResourceError(f"the engine lost rows: {found[0] if found else 0:,} of {rows:,} were solved; start the run again")
 
 
 def _share_out(engine: Engine, stored: list[tuple[str, int, int]]) -> None:
@@ -227,6 +241,7 @@ def _share_out(engine: Engine, stored: list[tuple[str, int, int]]) -> None:
         engine.put(table, pa.table({**columns, "part": pa.array([row[1] for row in rows], pa.int32())}))
     engine.apply("counted", "SELECT * FROM batches_of_chains", "piece", CountChains(), COUNTED)
     engine.apply("merged", "SELECT * FROM ranges_of_atoms", "piece", MergeChains(CONCERNS_OF_ONE), SCHEMA)
+    _check_whole(engine, "merged", sum(ranges for _, _, ranges in stored))
     engine.run("answers", f"SELECT * FROM answers WHERE kind <> {STORED} UNION ALL SELECT * FROM merged")
 
 

@@ -16,10 +16,12 @@ from typing import Any
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.backends.spark import Spark
+from markovlogic.system import cancellation
 
 SAIL = "sail"
 START_SECONDS = 30.0
 PIECES_A_CORE = 2  # that shuffles have in a session that is started here; Spark's own 200 take minutes for tiny data
+RETRIES, RETRIES_HERE = 8, 4  # of calls that find nobody: some 3 minutes, and 4 seconds on this machine
 INSTALL = "pip install 'markovlogic[spark]' for Spark with Java, 'markovlogic[sail]' for Sail without"
 
 
@@ -37,16 +39,24 @@ def spark_engine(
         chosen = remote or os.environ.get("SPARK_REMOTE") or ""
         if session is None:
             session = at_end.enter_context(_session(chosen, partitions))
-        is_here = chosen in ("", SAIL) or "127.0.0.1" in chosen or "localhost" in chosen
         if folder is None:
-            if not is_here:
+            if chosen not in ("", SAIL) and not _is_here(chosen):
                 hint = "give --spark-folder s3://bucket/folder, or a path that all executors share"
                 raise InputError(f"{chosen} cannot see a temporary folder of this machine", hint=hint)
             folder = tempfile.mkdtemp(prefix="markovlogic-spark-")
             at_end.callback(shutil.rmtree, folder, ignore_errors=True)
         engine = Spark(session, f"{folder}/{os.getpid()}_{time.time_ns()}")
         at_end.callback(engine.close)
-        yield engine
+        at_end.enter_context(cancellation.current().ending(engine.interrupt))
+        try:
+            yield engine
+        except KeyboardInterrupt:
+            engine.interrupt()
+            raise
+
+
+def _is_here(address: str) -> bool:
+    return "127.0.0.1" in address or "localhost" in address
 
 
 @contextmanager
@@ -74,7 +84,10 @@ def _session(remote: str, partitions: int | None) -> Iterator[Any]:
 @contextmanager
 def _connected(builder: Any, address: str) -> Iterator[Any]:
     try:
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
         session = builder.builder.remote(address).create()
+        session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES_HERE if _is_here(address) else RETRIES)])
         session.sql("SELECT 1").collect()
     except Exception as error:
         first = str(error).strip().partition("\n")[0][:300]

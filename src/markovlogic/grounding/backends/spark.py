@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +50,12 @@ class Spark(Engine):
         """Remove what was written; the session is its owner's to end."""
         if "://" not in self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def interrupt(self) -> None:
+        """End what a Spark Connect session does for us; what others do on the session of a program is theirs."""
+        with suppress(Exception):  # it may be gone already
+            if hasattr(self._session, "client"):
+                self._session.interruptAll()
 
     def put(self, table: str, columns: Mapping[str, npt.NDArray[Any]] | Any) -> None:
         """Make a table of columns by name, or of an Arrow table."""

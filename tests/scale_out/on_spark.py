@@ -1,0 +1,71 @@
+"""What `test_real_spark` runs in the environment that has Spark: a small problem, as it is and with a worker killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+warnings.simplefilter("ignore")
+
+from tests.scale_out.small import OPTIONS, rows_of  # noqa: E402
+
+from markovlogic.grounding.backends import sessions  # noqa: E402
+
+
+def workers() -> list[int]:
+    """Python processes that Spark forked for its tasks."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                above = (Path("/proc") / str(parent) / "cmdline").read_bytes()
+            except (OSError, ValueError):
+                continue
+            if b"pyspark.daemon" in command and b"pyspark.daemon" in above and _is_ours(parent):
+                found.append(int(entry.name))
+    return found
+
+
+def _is_ours(pid: int) -> bool:
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        pid = int((Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+    return False
+
+
+def kill_one(killed: list[int], ended: threading.Event) -> None:
+    """Kill the first worker that is seen."""
+    while not killed and not ended.is_set():
+        for pid in workers()[:1]:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+        time.sleep(0.01)
+
+
+def main() -> None:
+    """Write rows of the results, as they are and with a worker killed, as JSON."""
+    found: dict[str, Any] = {}
+    with sessions.spark_engine(partitions=4) as engine:
+        found["plain"] = rows_of(engine, OPTIONS)
+    killed: list[int] = []
+    ended = threading.Event()
+    watching = threading.Thread(target=kill_one, args=(killed, ended))
+    with sessions.spark_engine(partitions=4) as engine:
+        found["killed"] = rows_of(engine, OPTIONS, before=watching.start)
+    ended.set()
+    watching.join()
+    Path(sys.argv[1]).write_text(json.dumps({**found, "workers_killed": len(killed)}))
+
+
+if __name__ == "__main__":
+    main()

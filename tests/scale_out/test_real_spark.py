@@ -1,0 +1,39 @@
+"""Spark itself with 1 GB for Java, in an environment of its own (`.ci/spark`): the bits of DuckDB, with a worker killed too."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.scale_out.small import OPTIONS, rows_of
+
+from markovlogic.grounding.backends.duckdb import open_duckdb
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-spark" / "bin" / "python"
+
+
+def test_spark_gives_the_bits_of_duckdb(tmp_path: Path) -> None:
+    if not PYTHON.exists() or shutil.which("java") is None:
+        pytest.skip("there is no Spark with Java (.ci/spark installs it)")
+    with closing(open_duckdb(threads=1)) as engine:
+        here = rows_of(engine, OPTIONS)
+    arguments = "--master local[2,4] --driver-memory 1g pyspark-shell"
+    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
+    env.pop("SPARK_REMOTE", None)
+    out = tmp_path / "found.json"
+    ran = subprocess.run([PYTHON, "-m", "tests.scale_out.on_spark", str(out)], env=env, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found = json.loads(out.read_text())
+    assert found["workers_killed"] == 1
+    for there in (found["plain"], found["killed"]):
+        for one, other in zip(here, there, strict=True):
+            assert one[0] == other[0]
+            if one[2]:  # sampled
+                assert one == other
+            assert one[1:] == pytest.approx(other[1:], abs=1e-12)
