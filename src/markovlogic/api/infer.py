@@ -21,7 +21,6 @@ from markovlogic.report.progress import in_notebook
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
-from markovlogic.scale_out.options import EngineOptions
 from markovlogic.system.cancellation import SURE, current
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
@@ -103,6 +102,7 @@ def infer(
     if engine is not None:
         from markovlogic.api.scaled import OnEngine, infer_on
         from markovlogic.report.progress import progress_of
+        from markovlogic.scale_out.options import EngineOptions
 
         on = OnEngine(engine, spark_remote, spark_folder, cut=cut)
         elsewhere = {"network": network, "compress": compress, "proposals": proposals, "state": state}

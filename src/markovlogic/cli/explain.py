@@ -61,14 +61,15 @@ def explain(
 
     from markovlogic.api import explain as api
     from markovlogic.cli.options import read_settings
-    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.progress import shown_progress
-    from markovlogic.running.sampling import Sampling
-    from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     options.check_engine(engine, spark_remote, spark_folder, cut)
     if engine is not None:
+        from markovlogic.problem.prepare import Assumptions
+        from markovlogic.running.sampling import Sampling
+        from markovlogic.scale_out.options import EngineOptions
+
         limits = (time_limit, target_stderr)
         choices = EngineOptions(
             Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, False, False, estimator, orbits),

@@ -97,11 +97,8 @@ def infer(
     from markovlogic.cli.options import read_settings
     from markovlogic.data.sources import without_passwords
     from markovlogic.errors import InferenceWarning, InputError
-    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.files import check_ending, is_page
     from markovlogic.report.progress import shown_progress
-    from markovlogic.running.sampling import Sampling
-    from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     options.check_engine(engine, spark_remote, spark_folder, cut)
@@ -112,6 +109,10 @@ def infer(
     if explained and (output is None or not is_page(output)):
         raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
     if dataset is not None:
+        from markovlogic.problem.prepare import Assumptions
+        from markovlogic.running.sampling import Sampling
+        from markovlogic.scale_out.options import EngineOptions
+
         limits = (time_limit, target_stderr)
         choices = EngineOptions(
             Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, resume, False, estimator, orbits),
