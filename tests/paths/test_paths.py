@@ -202,3 +202,26 @@ def test_ranks_are_filtered_and_ties_share_their_mean(seed: int, tmp_path: Path)
     assert sorted(again.rank.tolist()) == sorted(wanted)
     with pytest.raises(InputError, match="complete results"):
         mln.rank(result.top(2), tmp_path / "test.db")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_links_of_large_relations_are_those_of_exact_inference(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every relation taken as a large one, the best rows of patterns are the same, ties by name too."""
+    from markovlogic.api import links
+
+    _, facts, text = random_graph(seed, 6)
+    rules = "-1 R(x, y)\n1.5 P(x, z) ^ Q(z, y) => R(x, y)\n2 Known(R(y, x)) => R(x, y)\n0.3 S(y) => !R(x, y)\n"
+    model = mln.Model.parse(text + rules)
+    atoms = [f"{name}({', '.join(f'C{x}' for x in args)})" for name, own in facts.items() for args in own]
+    evidence = evidence_of(model, atoms)
+    query = ["R(C1,_)", "R(_,C2)"]
+    known = mln.infer(model, evidence, query, top=3, progress=False)
+    assert not any("followed from" in remark for remark in known.remarks)
+    monkeypatch.setattr(links, "MANY_ATOMS", 0)
+    found = mln.infer(model, evidence, query, top=3, progress=False)
+    assert any("followed from" in remark for remark in found.remarks)
+    assert list(found) == list(known)
+    assert np.allclose(found.probability, known.probability, atol=1e-12)
+    coupled = mln.Model.parse(text + rules + "0.1 R(x, y) => R(y, x)\n")
+    other = mln.infer(coupled, evidence, query, top=3, progress=False)
+    assert not any("followed from" in remark for remark in other.remarks)

@@ -123,7 +123,15 @@ def infer(
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
         with watch("read"):
             prepared = prepare_problem(model, evidence, query, assumed, progress=resources.progress)
-        if state is None:
+        by_links = None
+        plain = (method, network, compress, proposals, clause_weights) == ("auto", "auto", None, None, "formula")
+        if plain and top is not None and state is None and not (worlds or checkpoint or keep_draws or include_evidence):
+            from markovlogic.api.links import links
+
+            by_links = links(prepared, top, watch)
+        if by_links is not None:
+            result = by_links
+        elif state is None:
             result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
         else:
             own = (prepared, options, resources, watch, state, state_limit)

@@ -29,11 +29,12 @@ from markovlogic.paths.graph import Graph, graph_of
 from markovlogic.paths.reading import Reading, read_rules
 from markovlogic.paths.rules import PathRule, Target, targets_of
 from markovlogic.system.arrays import Float64
-from markovlogic.system.cancellation import current
+from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.progress import SILENT, Progress
 
 CANDIDATES = 1_000  # of each shape that a head has at most
 LENGTH = 3
+COUNTING = 0.4  # of a head's share of the time limit: for sampling and counting its candidates
 DIGITS = 4  # of weights behind the point: standard errors are larger
 
 
@@ -89,11 +90,14 @@ def find(
     made: dict[int, tuple[Columns, list[Fit]]] = {}
     values: list[Float64] = []
     sizes: list[Float64] = []
-    n_candidates = 0
+    n_candidates, is_cut = 0, False
     progress.stage("candidates", len(order))
     for done, at in enumerate(order):
-        candidates = [] if deadline.over else sampled(heads[at], search.length, CANDIDATES, (search.seed, at), deadline)
-        columns = columns_of(heads[at], candidates, search.seed, deadline, given.heads[at].rules)
+        left = deadline.left
+        share = deadline if left is None else Deadline(COUNTING * left / (len(order) - done))
+        candidates = [] if deadline.over else sampled(heads[at], search.length, CANDIDATES, (search.seed, at), share)
+        columns = columns_of(heads[at], candidates, search.seed, share, given.heads[at].rules)
+        is_cut |= share.over
         n_candidates += len(candidates)
         fits = path_of(columns, STRENGTHS)
         for all_of, own in zip((values, sizes), held_out_values(columns, STRENGTHS), strict=True):
@@ -116,7 +120,7 @@ def find(
     if graph.skipped:
         notes.append(f"no rules use {', '.join(graph.skipped)}: they would be taken apart into too many relations")
     notes += _on_given(model, rules, given)
-    worries = ["the time limit ended the search before all candidates were counted"] if deadline.over else []
+    worries = ["the time limit ended the search before all candidates were counted"] if is_cut else []
     if marked := sorted({head.head.predicate for head in heads if head.constant != NOTHING}):
         worries.append(
             f"of {', '.join(marked)} exactly one value is true, and its rules were weighted value by value:"
