@@ -19,7 +19,7 @@ from markovlogic.grounding.rows import Rows, canonical, concatenated
 from markovlogic.language.equivalence import Found, equivalences
 from markovlogic.learning.databases import Database
 from markovlogic.learning.features import FeatureIndex, LearningRules
-from markovlogic.methods.partition.block_sums import sum_by_blocks, weigh_by_pairs
+from markovlogic.methods.partition.block_sums import BlockSums, sum_by_blocks, weigh_by_pairs
 from markovlogic.methods.partition.layout import layout_of
 from markovlogic.methods.partition.listed import listed
 from markovlogic.methods.partition.network import PartitionNetwork, partition_network
@@ -362,22 +362,23 @@ class PartitionChains:
             pairs += self._together_in(sums, parts, marginal)
         return found + own.counts(pairs, self.network.n_features)
 
-    def _together_in(self, sums: Any, parts: Parts, marginal: Float64) -> Float64:
+    def _together_in(self, sums: BlockSums, parts: Parts, marginal: Float64) -> Float64:
         """(n_relations,) expected unlisted pairs that are together in parts that were summed by blocks."""
+        from markovlogic.kernels.partition.block_sums import WIDTH
+
         own = self._own.network
         relation = np.searchsorted(own.first_node, np.arange(own.n_nodes), side="right") - 1
-        node = np.flatnonzero(sums.bit >= 0)
-        at = np.searchsorted(sums.part, parts.of_node[node])
-        mass = np.zeros((len(sums.part), 64))
-        mass[at, sums.bit[node]] = own.mass[node]
+        node, order = np.flatnonzero(sums.place >= 0), np.argsort(sums.part)
+        at = order[np.searchsorted(sums.part, parts.of_node[node], sorter=order)]
+        mass = np.zeros((len(sums.part), int(sums.place.max()) + WIDTH + 1))
+        mass[at, sums.place[node]] = own.mass[node]
         of_part = np.zeros(len(sums.part), np.int64)
         of_part[at] = relation[node]
         part = np.repeat(np.arange(len(sums.part)), np.diff(sums.start))
         load, square = np.zeros(len(part)), np.zeros(len(part))
-        for bit in range(64):
-            inside = (sums.mask >> np.uint64(bit)) & np.uint64(1) == 1
-            load += np.where(inside, mass[part, bit], 0.0)
-            square += np.where(inside, mass[part, bit] ** 2, 0.0)
+        for bit in range(WIDTH):
+            inside = np.where((sums.mask >> np.uint64(bit)) & np.uint64(1) == 1, mass[part, sums.first + bit], 0.0)
+            load, square = load + inside, square + inside**2
         made = np.bincount(of_part[part], sums.share * (load**2 - square) / 2, len(own.relations))
         low, high, row = own.pairs
         mine = self._summed[parts.of_row[row]]  # type: ignore[index]
