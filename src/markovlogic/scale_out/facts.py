@@ -18,7 +18,7 @@ from markovlogic.language.integers import LESS, is_built_in, relation_of
 from markovlogic.language.syntax import Model, Predicate, known_of
 from markovlogic.scale_out.stored import StoredDomain
 
-READ_HERE = 4_000_000  # bytes of a Parquet file that this program reads itself
+READ_HERE = 1_000_000  # bytes of a Parquet file that this program reads itself
 MOST_CONSTANTS = 2**31 - 1
 TEXTS = ("string", "varchar", "text", "char")
 INTEGERS = ("tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte", "hugeint", "uinteger", "ubigint")
