@@ -367,3 +367,10 @@ def test_learned_rules_of_marked_variables(tmp_path):
     learned = mln.learn(tmp_path / "a.mln", [tmp_path / "a.db"], query="S")
     text = "\n".join(line for line in learned.text().split("\n") if line[:2] != "//")
     assert parse(text).rules and "?" not in text
+
+
+def test_a_name_that_begins_with_v_may_follow_the_parenthesis_of_a_weight():
+    text = "vegetarian(person)\nvS(person)\nlog(0.2/0.8) vegetarian(p)\nlog(2) vegetarian(p)vvS(p)\n(1+1) vS(p)\n"
+    rules = parse(text).rules
+    assert [round(rule.weight, 6) for rule in rules] == [-1.386294, 0.693147, 2.0]
+    assert [rule.text.split(" ", 1)[-1] for rule in rules] == ["vegetarian(p)", "vegetarian(p)vvS(p)", "vS(p)"]

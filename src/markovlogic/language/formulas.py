@@ -370,6 +370,11 @@ class WeightParser(FormulaParser):
             return None
         while self.tokens[at].start < found[1]:
             at += 1
+        letter, rest = self.tokens[at : at + 2]
+        if (
+            letter.kind == "v" and rest.kind in (NAME, WORD) and rest.start == letter.end
+        ):  # a name behind the weight's parenthesis
+            self.tokens[at : at + 2] = [Token(NAME, "v" + rest.text, letter.start)]
         if self.tokens[at - 1].end != found[1] or self.tokens[at].kind in (*CONNECTIVES, "=", "!=", ".", NEWLINE, BLANK, END):
             return None  # it is the formula, or a part of it
         self.at = at
