@@ -23,6 +23,8 @@ from markovlogic.system.progress import Progress
 
 SAMPLED = 300_000  # pairs outside of the blocking, for the shares of all pairs
 LIKELY = -2.0  # log-odds from which pairs hold a group together, whose other pairs are compared too
+MORE_LIKELY = (LIKELY, 0.0, 2.0, 5.0, 10.0)  # where large groups have too many paths of two pairs: tried in turn
+MOST_PATHS = 60_000_000
 LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where it is inside a group
 ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
 LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
@@ -135,10 +137,11 @@ def compare_records(
     apart = _source_numbers(db) if one_to_one else None
     tie = np.arange(records.n)
     for closing in range(ROUNDS + 1):
+        linking = np.where(labelled.of(one, other) == DIFFERENT, -np.inf, score)
         if closing < ROUNDS:
-            more = _unseen(records.n, one, other, score, apart)
+            more = _unseen(records.n, one, other, linking, apart)
         else:
-            tie = _ties(records.n, one, other, score, labelled) if apart is None else tie
+            tie = _ties(records.n, one, other, linking, labelled) if apart is None else tie
             inside = np.setdiff1d(pairs_inside(tie, records.n), one.astype(np.int64) * records.n + other)
             more = ((inside // records.n).astype(np.int32), (inside % records.n).astype(np.int32))
         if not len(more[0]):
@@ -147,7 +150,8 @@ def compare_records(
         one, other = np.concatenate([one, more[0]]), np.concatenate([other, more[1]])
         level, score = np.concatenate([level, found]), np.concatenate([score, learned.score(found)])
     known = labelled.of(one, other)
-    kept = _listed(records.n, one, other, score) | (known == SAME) | (tie[one] == tie[other])
+    linking = np.where(known == DIFFERENT, -np.inf, score)
+    kept = (score > LISTED) | _inside(records.n, one, other, linking) | (known == SAME) | (tie[one] == tie[other])
     unlisted = n_all - int(kept.sum())
     beside = missed + float(weights.sigmoid(score[~kept]).sum()) + LEAST_MISSED
     weight = -np.inf if one_to_one or unlisted <= 0 else min(float(np.log(beside / unlisted)), LISTED)
@@ -196,17 +200,21 @@ def _sample(n: int, one: Int32, other: Int32, rng: np.random.Generator, n_all: i
     return (code // n).astype(np.int32), (code % n).astype(np.int32)
 
 
-def _groups(n: int, one: Int32, other: Int32, score: Float64) -> Int64:
-    likely = score > LIKELY
+def _groups(n: int, one: Int32, other: Int32, score: Float64, least: float = LIKELY) -> Int64:
+    likely = score > least
     return connected_parts(n, one[likely], other[likely])[1].astype(np.int64)
 
 
 def _unseen(n: int, one: Int32, other: Int32, score: Float64, apart: Int64 | None) -> tuple[Int32, Int32]:
     """Pairs inside groups that likely pairs hold together and that were not compared yet."""
-    group = _groups(n, one, other, score)
-    size = np.bincount(group, minlength=n)
+    for least in MORE_LIKELY:
+        group = _groups(n, one, other, score, least)
+        size = np.bincount(group, minlength=n)
+        likely = (score > least) & (size[group[one]] > LARGEST_GROUP)
+        degree = np.bincount(one[likely], minlength=n) + np.bincount(other[likely], minlength=n)
+        if int((degree.astype(np.int64) ** 2).sum()) <= MOST_PATHS:
+            break
     made = [pairs_inside(group, n, LARGEST_GROUP)]
-    likely = (score > LIKELY) & (size[group[one]] > LARGEST_GROUP)
     made.append(_common_neighbours(n, one[likely], other[likely]))
     code = np.setdiff1d(np.concatenate(made), one.astype(np.int64) * n + other)
     low, high = code // n, code % n
@@ -230,18 +238,17 @@ def _common_neighbours(n: int, one: Int32, other: Int32) -> Int64:
 
 def _ties(n: int, one: Int32, other: Int32, score: Float64, known: Labels) -> Int64:
     """Groups of records that are certainly the same, but for those that labels contradict."""
-    sure = (score > TIED) & (known.of(one, other) != DIFFERENT)
+    sure = score > TIED
     group = connected_parts(n, one[sure], other[sure])[1].astype(np.int64)
     loose = np.unique(group[known.code[known.same == DIFFERENT] // n]) if known else np.zeros(0, np.int64)
     mixed = np.unique(group[one[(group[one] == group[other]) & (known.of(one, other) == DIFFERENT)]])
     return np.where(np.isin(group, np.union1d(loose, mixed)), n + np.arange(n), group)
 
 
-def _listed(n: int, one: Int32, other: Int32, score: Float64) -> Bool:
-    """Pairs that take part in the decision: likely enough, or inside a group."""
+def _inside(n: int, one: Int32, other: Int32, score: Float64) -> Bool:
+    """Pairs inside a group."""
     group = _groups(n, one, other, score)
-    kept: Bool = (score > LISTED) | (group[one] == group[other])
-    return kept
+    return np.asarray(group[one] == group[other], np.bool_)
 
 
 def _context(n: int, one: Int32, other: Int32, score: Float64, expected_size: float) -> Float64:
