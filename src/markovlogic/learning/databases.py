@@ -13,11 +13,12 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, cod
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.syntax import Model, atoms_of
+from markovlogic.language.syntax import Model, atoms_of, known_name
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.problem.values import QueryItem, WantedAtoms
+from markovlogic.problem.worlds import statuses_of
 from markovlogic.system.arrays import Bool, each_once, frozen
 from markovlogic.system.progress import SILENT, Progress
 
@@ -125,6 +126,7 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
     idle = [of for of in model.predicates if of not in in_rules and of not in targets and of in model.declared]
     problem = pose(model, given, list(targets), closed=idle)  # what no rule mentions is nothing to sum over
+    problem = _with_known(problem, evidence, targets)
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
     for predicate in problem.atoms.predicates:
@@ -137,6 +139,24 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
             continue
         _note(problem, predicate, facts, truth, hidden, excluded)
     return frozen(Database(name, problem, truth, hidden, excluded))
+
+
+def _with_known(problem: Problem, evidence: Evidence, targets: Sequence[str]) -> Problem:
+    """The problem in which `Known(P(x))` reads the true facts of modelled predicates too, which are open here."""
+    found = {}
+    for name in targets:
+        facts = evidence.facts.get(name)
+        if facts is not None and known_name(name) in problem.statuses:
+            true = facts.truth == TRUE
+            found[known_name(name)] = frozen(Facts(facts.args[true], facts.truth[true]))
+    if not found:
+        return problem
+    model, domains = problem.model, problem.domains
+    statuses = dict(problem.statuses)
+    for name, own in found.items():
+        statuses[name] = statuses_of(model.predicates[name], own, domains, is_open=False)
+    given = replace(problem.evidence, facts={**problem.evidence.facts, **found})
+    return replace(problem, statuses=statuses, atoms=replace(problem.atoms, statuses=statuses), evidence=given)
 
 
 def decided_database(database: Database, found: Problem) -> Database:

@@ -27,6 +27,7 @@ from markovlogic.language.syntax import (
     Term,
     Variable,
     atoms_of,
+    known_of,
 )
 from markovlogic.language.templates import ClauseTemplate, Cube, LoweredModel
 from markovlogic.system.arrays import Int64
@@ -66,11 +67,14 @@ def plus_variables(rule: Rule) -> tuple[str, ...]:
     return tuple(name for name in rule.free if name in marked)
 
 
-def prepare(model: Model, *, keep_weights: bool = False) -> LearningRules:
-    """Lower each rule in the way that makes fewer clauses: as cubes that break it, or that make it true."""
+def prepare(model: Model, *, keep_weights: bool = False, targets: Collection[str] = ()) -> LearningRules:
+    """Lower each rule in the way that makes fewer clauses: as cubes that break it, or that make it true.
+
+    targets: modelled predicates; what is known of an atom does not count as evidence for the atom itself.
+    """
     if not any(not rule.is_hard for rule in model.rules):
         raise InputError("the model has no rule whose weight could be learned", hint="write rules without a final period")
-    ways = [_weighted(model, sign) for sign in (1.0, -1.0)]
+    ways = [_weighted(model, sign, targets) for sign in (1.0, -1.0)]
     lowered = [lower(way) for way in ways]
     templates: list[ClauseTemplate] = []
     rules: list[LearningRule] = []
@@ -101,9 +105,41 @@ def prepare(model: Model, *, keep_weights: bool = False) -> LearningRules:
     return LearningRules(model, _with_used_definitions(needed), tuple(rules), tuple(hard))
 
 
-def _weighted(model: Model, weight: float) -> Model:
-    rules = tuple(rule if rule.is_hard else replace(rule, weight=weight) for rule in model.rules)
+def _weighted(model: Model, weight: float, targets: Collection[str]) -> Model:
+    rules = tuple(
+        rule if rule.is_hard else replace(rule, weight=weight, formula=_without_itself(rule, targets)) for rule in model.rules
+    )
     return Model(model.predicates, rules, model.constants, model.declared_types, model.source)
+
+
+def _without_itself(rule: Rule, targets: Collection[str]) -> Formula:
+    """The formula where `Known(P(x))` is about other atoms than the modelled ones that stand beside it."""
+    beside = [
+        atom
+        for atom in atoms_of(rule.formula)
+        if atom.predicate in targets and all(isinstance(term, Constant) or term.name in rule.free for term in atom.args)
+    ]
+
+    def others(of: Formula) -> Formula:
+        match of:
+            case Atom():
+                parts: list[Formula] = [of]
+                for atom in beside:
+                    pairs = list(zip(of.args, atom.args, strict=True)) if known_of(of.predicate) == atom.predicate else None
+                    if pairs is None or any(isinstance(a, Constant) and isinstance(b, Constant) and a != b for a, b in pairs):
+                        continue
+                    same: list[Formula] = [Equal(a, b) for a, b in pairs if a.name != b.name or type(a) is not type(b)]
+                    parts.append(Not(of if not same else same[0] if len(same) == 1 else And(tuple(same))))
+                return of if len(parts) == 1 else And(tuple(parts))
+            case Not() | Exists() | Forall():
+                return replace(of, body=others(of.body))
+            case And() | Or():
+                return replace(of, parts=tuple(map(others, of.parts)))
+            case Implies() | Iff():
+                return replace(of, left=others(of.left), right=others(of.right))
+        return of
+
+    return others(rule.formula)
 
 
 def _by_rule(lowered: LoweredModel) -> dict[int, list[ClauseTemplate]]:

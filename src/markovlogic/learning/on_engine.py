@@ -74,6 +74,8 @@ def learn_on(
             shown.stage("read")
             facts = read_facts(engine, source, engine_sources(on, evidence), closed_types=closed_types)
             targets = _targets(source, facts, query)
+            if read := [name for name in targets if syntax.known_name(name) in source.predicates]:
+                raise UnsupportedError(f"Known({read[0]}(…)) of a modelled predicate: not supported on an engine")
             posed = _posed(engine, source, facts, targets)
             _note_truth(posed, facts, targets)
         with watch("ground"):

@@ -95,7 +95,7 @@ def _is_literal(formula: syntax.Formula) -> bool:
 def prepared(task: Task, wanted_by: Callable[[Sequence[Database]], Wanted], resources: Resources, watch: Stopwatch) -> Prepared:
     """Ground or count all rules in all databases. wanted_by: what will be done with the counts of these databases."""
     with watch("ground"):
-        rules = prepare(task.model, keep_weights=task.keep_weights)
+        rules = prepare(task.model, keep_weights=task.keep_weights, targets=task.targets)
         index = FeatureIndex()
         names = [_name(one, at) for at, one in enumerate(task.evidence)]
         databases = [database_of(task.model, one, task.targets, name) for one, name in zip(task.evidence, names, strict=True)]

@@ -29,7 +29,7 @@ from markovlogic.paths.graph import Graph, graph_of
 from markovlogic.paths.reading import Reading, read_rules
 from markovlogic.paths.rules import PathRule, Target, targets_of
 from markovlogic.system.arrays import Float64
-from markovlogic.system.cancellation import Deadline, current
+from markovlogic.system.cancellation import SURE, Deadline, current
 from markovlogic.system.progress import SILENT, Progress
 
 CANDIDATES = 1_000  # of each shape that a head has at most
@@ -86,6 +86,7 @@ def find(
     heads = targets_of(graph, targets, {name: own.exclusive for name, own in model.predicates.items()})
     given = read_rules(graph, model.rules, heads)
     deadline = current()
+    deadline.allowance = SURE  # from here on weights can always be reported
     order = sorted(range(len(heads)), key=lambda at: -len(heads[at].first))
     made: dict[int, tuple[Columns, list[Fit]]] = {}
     values: list[Float64] = []

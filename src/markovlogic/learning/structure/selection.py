@@ -19,7 +19,7 @@ from markovlogic.system.cancellation import Deadline
 
 ALL_PAIRS = 250_000  # so many atoms of a head are all looked at; of more, those that rules reach and a sample
 FAR_SAMPLE = 50_000
-MOST_FALSE = 3e6  # pairs reached that are no facts: a body that reaches more says next to nothing of each
+MOST_FALSE, FALSE_A_FACT = 3e5, 20  # pairs reached that are no facts: a body that reaches more says next to nothing of each
 MOST_ENTRIES = 2e7  # numbers in all columns of one head
 COLUMNS = 800  # candidates of a head that stay for the rounds
 STRENGTHS = (12.0, 8.0, 5.5, 4.0, 3.0, 2.2)  # of the penalty, in standard errors of a weight of zero
@@ -77,7 +77,9 @@ def columns_of(
         is_given = at < len(given)
         if deadline.over and judged and not is_given:
             break
-        column = target.column(rule, scratch, 0.0, limit=np.inf if is_given else MOST_FALSE)
+        column = target.column(
+            rule, scratch, 0.0, limit=np.inf if is_given else max(MOST_FALSE, FALSE_A_FACT * len(target.first))
+        )
         if column is None:
             continue
         best = None
