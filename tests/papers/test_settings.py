@@ -53,8 +53,9 @@ def test_counts_of_what_objects_are_have_no_error_on_random_groups():
 def test_parts_of_the_data_are_as_small_as_those_of_what_is_made():
     """`--quick --data` took half of the benchmarks once, since what is made is small before it is cut."""
     made = experiment("E2")
-    assert made.full.cut == replace(made.full, data="somewhere").cut == made.full.share
-    assert replace(made.quick, data="somewhere").cut == made.quick.share * made.quick.made
+    assert made.full.cut("") == made.full.cut("somewhere") == made.full.share
+    assert made.quick.cut("somewhere") == made.quick.share * made.quick.made
+    assert replace(made.quick, data="somewhere").sources == ("somewhere", "")
 
 
 # ---- E10 to E15
@@ -77,7 +78,7 @@ def test_reasons_tell_in_one_sentence_what_does_not_fit(monkeypatch):
     made = tiny("E12")
     assert not any("does not fit" in reason for reason in outcome_of("E12").verdict.reasons)
     monkeypatch.setattr(after_preprocessing, "by_blocks", refuse)
-    outcome = made.run(replace(made.quick, benchmarks=("er",), ranks=(1,)), 0, Silent())
+    outcome = made.run(replace(made.quick, benchmarks=("er",)), 0, Silent())
     (message,) = [reason for reason in outcome.verdict.reasons if "does not fit" in reason]
     assert "er, NE (skip-gram), ratio 0.5, in 2 runs" in message and "53,000,000 instances" in message
     assert all(cells["corrected_does_not_fit"] for cells in outcome.measured["tasks"].values())

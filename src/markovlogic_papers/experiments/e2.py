@@ -71,6 +71,10 @@ class ClusteredScale:
         """The benchmarks' own data, where there are any, beside made ones."""
         return (self.data, "") if self.data else ("",)
 
+    def cut(self, data: str) -> float:
+        """The share of the domains that a part keeps: parts of the data are as small as those of what is made."""
+        return self.share * self.made if data else self.share
+
 
 def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
     """All benchmarks, shares of evidence, settings and readings."""
@@ -80,7 +84,7 @@ def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
     done = 0
     for name, data in product(scale.benchmarks, scale.sources):
         world = world_of(name, data, seed, scale=scale.made)
-        n, cut = len(world.domains[world.form.main]), scale.share * (scale.made if data else 1.0)  # parts of one size
+        n, cut = len(world.domains[world.form.main]), scale.cut(data)
         label = name if data else f"{name}{MADE}"
         for number in range(scale.runs):
             (part,) = parts_of(world, (max(4, round(cut * n)),), seed + number, others=cut)
