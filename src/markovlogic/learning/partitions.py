@@ -27,7 +27,7 @@ from markovlogic.methods.partition.parts import Parts, only, parts_of
 from markovlogic.methods.sampling.partition import Partition, PartitionSampler, PartitionState
 from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, each_once, frozen, offsets
 
 if TYPE_CHECKING:
     from markovlogic.grounding.backends import Engine
@@ -102,12 +102,13 @@ class Partitions:
 
 
 def relations_of(rules: LearningRules, database: Database) -> Found:
-    """Equivalence relations that are modelled; none where atoms are hidden, which chains over partitions do not keep in place."""
+    """Equivalence relations that are modelled; none where atoms are hidden, or where one is not reflexive."""
     if database.hidden.any():
         return Found(())
     found = equivalences(rules.model, rules.lowered)
     is_open = {name for name, statuses in database.problem.statuses.items() if statuses.n_open}
-    return Found(tuple(relation for relation in found.relations if relation.predicate in is_open))
+    modelled = tuple(relation for relation in found.relations if relation.predicate in is_open)
+    return Found(modelled if all(relation.reflexive for relation in modelled) else ())
 
 
 def without_unlisted(
@@ -151,9 +152,7 @@ def blocks_of_data(rules: LearningRules, database: Database, found: Found) -> li
         one, other = np.divmod(code, max(n, 1))
         _, block = connected_parts(n, one.astype(np.int32), other.astype(np.int32))
         size = np.bincount(block)
-        if np.count_nonzero(one != other) != int((size * (size - 1)).sum()) or (
-            relation.reflexive and np.count_nonzero(one == other) != n
-        ):
+        if len(each_once(code)) != int((size**2).sum()):  # reflexivity counts too
             rule = rules.model.rules[relation.rule]
             hint = "list all pairs that are the same, in both orders; or give the hard rules weights"
             raise InputError(Fault(f"{database.name} breaks this hard rule: {rule.text}", rule.place, hint=hint))
