@@ -24,7 +24,7 @@ from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.problem.query import matching_codes, resolve_query
-from markovlogic.reasons.exact import ExactPath, exact_path, integrate
+from markovlogic.reasons.exact import Contributions, ExactPath, exact_path, integrate
 from markovlogic.reasons.instances import chain_of, show_literal
 from markovlogic.reasons.local import local_network
 from markovlogic.reasons.relation import (
@@ -46,6 +46,7 @@ from markovlogic.state.saved import StateInMemory
 
 GROUNDINGS = 5
 FAR = 0.01  # between a pair's probability in its part and in the result, errors apart
+MOST_GAP = 1e-6  # between exact contributions and the log-odds, where these are 1
 EXACT_METHODS = ("auto", "exact", "eliminate", "enumerate", "lifted")
 
 
@@ -237,12 +238,12 @@ def _of_pair(
         return None
     path = PairPath(local, relations.relations, int(options.get("seed") or 0), options.get("draws"))
     found, without, is_exact = explained_pair(path)
-    probability = _share(found.logit) if math.isfinite(found.logit) else float(found.logit > 0)
+    probability = _share(found.logit)
     notes = () if is_exact else ("chains estimate the contributions: the pair's part is too large for sums",)
     rows = rows_of(prepared, solved, local, found, without, groundings)
     return Reasons(
         show_literal(prepared.problem, (name, code, True)), probability, found.logit_error * probability * (1 - probability),
-        found.logit, found.base, found.base_error, rows, notes=notes,
+        found.logit, found.base, found.base_error, rows, notes=notes, concerns=_gap(found) if is_exact else (),
         neighbourhood=neighbourhood_of(prepared, solved, local, found), pair=parts_of_log_odds(local, name, code, found),
     )  # fmt: skip
 
@@ -267,8 +268,7 @@ def _contributions(
     concerns: tuple[str, ...] = ()
     if isinstance(path, ExactPath) and named in EXACT_METHODS:
         found = integrate(path)
-        probability = 1.0 / (1.0 + math.exp(-found.logit)) if math.isfinite(found.logit) else float(found.logit > 0)
-        stderr = 0.0
+        probability, stderr, concerns = _share(found.logit), 0.0, _gap(found)
         without = {rule: (_share(path.logit(rule)), 0.0) for rule in local.rules}
     else:
         if not isinstance(path, ExactPath) and named in EXACT_METHODS[1:]:
@@ -300,6 +300,14 @@ def _contributions(
         shown, probability, stderr, found.logit, found.base, found.base_error, rows,
         notes=notes, concerns=concerns, neighbourhood=near,
     )  # fmt: skip
+
+
+def _gap(found: Contributions) -> tuple[str, ...]:
+    """A concern where the integral is not as exact as it should be, which very large weights can cause."""
+    gap = found.base + float(found.clause.sum() + found.bias.sum()) - found.logit
+    if not abs(gap) > MOST_GAP * max(1.0, abs(found.logit)):
+        return ()
+    return (f"contributions miss the log-odds by {abs(gap):.1g}, since very large weights make the integral hard to compute",)
 
 
 def _share(logit: float) -> float:

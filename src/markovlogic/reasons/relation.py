@@ -34,7 +34,7 @@ from markovlogic.system.arrays import Float64, Int64, frozen
 LEAST_LIKELY = (1e-6, 1e-4, 1e-3, 1e-2, 0.05)  # probabilities of pairs below which records are left out, one after the other
 MOST_RECORDS = 60  # of a part: more are made fewer by the next of these
 FEW_RECORDS = 24  # of a relation that is not made smaller
-PANELS = (1, 2, 4, 8)
+PANELS = (1, 2, 4, 8, 16, 32)
 NODES = 8  # of Gauss and Legendre, where chains run at each
 CHAINS, DRAWS, BURN_IN = 64, 400, 200
 
