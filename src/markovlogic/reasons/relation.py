@@ -186,21 +186,34 @@ class PairPath:
     seed: int
     draws: int | None = None
 
-    def _network(self, share: float, truth: bool | None, without: int | None) -> PartitionNetwork:
+    def _path(self, without: int | None) -> LocalNetwork:
         local = self.local
-        if without is not None:
-            local = replace(local, network=frozen(replace(local.network, atom_bias=local.bias_without(without))))
-        return partition_network(local.problem, local.at(share, truth), self.relations)
+        if without is None:
+            return local
+        return replace(local, network=frozen(replace(local.network, atom_bias=local.bias_without(without))))
 
-    def exact(self, share: float, truth: bool | None = None, without: int | None = None) -> Float64 | None:
-        """Probability of each atom, where the pair's part can be summed."""
-        network = self._network(share, truth, without)
+    def _network(self, share: float, truth: bool | None, without: int | None) -> PartitionNetwork:
+        return partition_network(self.local.problem, self._path(without).at(share, truth), self.relations)
+
+    def exact(self, share: float, truth: bool | None = None) -> tuple[Float64, float] | None:
+        """Probability of each atom, and log Z, where the pair's part can be summed."""
+        return self._summed(self._network(share, truth, None))
+
+    def logit(self, share: float, without: int | None = None) -> float | None:
+        """Log-odds of the pair, by log Z: also where the probability is too near to 0 or 1 for its log-odds."""
+        path, target = self._path(without).at(share), self.local.target
+        sums = [self._summed(self._network(share, truth, without)) for truth in (True, False)]
+        if sums[0] is None or sums[1] is None:
+            whole = self._summed(self._network(share, None, without))
+            sure = None if whole is None else float(whole[0][target])
+            return {0.0: -math.inf, 1.0: math.inf}.get(sure) if sure is not None else None
+        return sums[0][1] - sums[1][1] + float(path.atom_bias[target])
+
+    @staticmethod
+    def _summed(network: PartitionNetwork) -> tuple[Float64, float] | None:
         parts = parts_of(network)
         solved = solve_parts(network, parts, parts.moves)
-        if not solved.parts[parts.moves].all():
-            return None
-        found: Float64 = solved.marginal[network.row_of]
-        return found
+        return (solved.marginal[network.row_of], solved.log_z) if solved.parts[parts.moves].all() else None
 
     def drawn(self, share: float, truth: bool | None, without: int | None, stream: str) -> tuple[Float64, Float64]:
         """Probability of each atom and its standard error, from chains."""
@@ -224,20 +237,20 @@ class PairPath:
             true, false = (self.exact(share, truth) for truth in (True, False))
             if true is None or false is None:
                 raise InputError("the part is too large for sums")
-            rows.append(true - false)
+            rows.append(true[0] - false[0])
         return np.zeros((len(rows), 0)), np.array(rows).reshape(len(rows), -1)
 
 
 def explained_pair(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, float]], bool]:
     """Contributions, the probability without each rule, and whether all of it is exact."""
-    local, target = path.local, path.local.target
-    start, end = path.exact(0.0), path.exact(1.0)
+    local = path.local
+    start, end = path.logit(0.0), path.logit(1.0)
     if start is not None and end is not None:
-        found = quadrature(local, _logit(start[target]), _logit(end[target]), path.difference, PANELS)
+        found = quadrature(local, start, end, path.difference, PANELS)
         without = {}
         for rule in local.rules:
-            value = path.exact(1.0, None, rule)
-            without[rule] = (float("nan") if value is None else float(value[target]), 0.0)
+            value = path.logit(1.0, rule)
+            without[rule] = (float("nan") if value is None else _share(value), 0.0)
         return found, without, True
     return *_sampled(path), False
 
@@ -267,9 +280,8 @@ def _sampled(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, floa
     return found, without
 
 
-def _logit(p: float) -> float:
-    p = float(p)
-    return math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5)
+def _share(logit: float) -> float:
+    return float(np.exp(-np.logaddexp(0.0, -logit)))
 
 
 def _logit_with_error(p: float, error: float) -> tuple[float, float]:
