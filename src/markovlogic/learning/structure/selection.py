@@ -15,12 +15,13 @@ import numpy as np
 from markovlogic.kernels.paths import descend
 from markovlogic.paths.rules import FIRST, PAIRS, SECOND, Column, PathRule, Scratch, Target
 from markovlogic.system.arrays import Bool, Float64, Int64, each_once
-from markovlogic.system.cancellation import Deadline
+from markovlogic.system.cancellation import Deadline, current
 
 ALL_PAIRS = 250_000  # so many atoms of a head are all looked at; of more, those that rules reach and a sample
 FAR_SAMPLE = 50_000
 MOST_FALSE, FALSE_A_FACT = 3e5, 20  # pairs reached that are no facts: a body that reaches more says next to nothing of each
-MOST_ENTRIES = 2e7  # numbers in all columns of one head
+MOST_ENTRIES = 2e7  # numbers in all columns of one head where all its atoms are looked at
+MOST_SAMPLED = 3e6  # where there are too many atoms: pairs that rules reach are sampled down to so many
 COLUMNS = 800  # candidates of a head that stay for the rounds
 STRENGTHS = (12.0, 8.0, 5.5, 4.0, 3.0, 2.2)  # of the penalty, in standard errors of a weight of zero
 ADDED = 40  # candidates that a round adds
@@ -98,6 +99,9 @@ def columns_of(
         judged.append((np.inf if is_given else 1e9 if is_single else abs(best[0]), *best[1:]))
     judged.sort(key=lambda one: (-round(one[0], 1) if np.isfinite(one[0]) else -np.inf, one[3].length))
     judged = judged[: COLUMNS + len(given)]
+    if n_atoms <= ALL_PAIRS:
+        size = np.cumsum([one[2] for one in judged])
+        judged = [one for at, one in enumerate(judged) if at < len(given) or size[at] <= MOST_ENTRIES]
     rules, errors, body = (
         [one[3] for one in judged],
         [one[1] * (1 + A_LITERAL * (one[3].length - 1)) for one in judged],
@@ -145,7 +149,7 @@ def _laid_out(
     facts = target.first * n + target.second
     everything = not target.is_pair or target.n_atoms <= ALL_PAIRS
     near_total = sum(size for rule, size in zip(rules, body, strict=True) if rule.shape == PAIRS or rule.head_constant >= 0)
-    share = min(1.0, MOST_ENTRIES / max(near_total, 1.0))
+    share = 1.0 if everything else min(1.0, MOST_SAMPLED / max(near_total, 1.0))
     made: list[Column] = []
     for rule, size in zip(rules, body, strict=True):
         column = target.column(rule, scratch, share, seed, int(size) + 1)
@@ -320,6 +324,9 @@ def path_of(columns: Columns, strengths: Sequence[float], among: Bool | None = N
     fit = fitted(columns, np.arange(columns.n_given), 1.0, among)
     made: list[Fit] = []
     for penalty in strengths:
+        if made and current().over:
+            made.append(made[-1])
+            continue
         for _ in range(ROUNDS):
             eta = fit.log_odds(columns)
             rest = weight * (columns.truth - 1 / (1 + np.exp(-eta)))
@@ -346,6 +353,8 @@ def held_out_values(columns: Columns, strengths: Sequence[float]) -> tuple[Float
     n_options = len(strengths) * len(CLEARS)
     value, size = np.zeros((FOLDS, n_options)), np.zeros((FOLDS, n_options))
     for fold in range(FOLDS):
+        if current().over:
+            break
         left_out = columns.fold == fold
         before: tuple[Int64, float] | None = None
         for at, fit in enumerate(path_of(columns, strengths, ~left_out)):
