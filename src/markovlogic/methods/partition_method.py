@@ -211,6 +211,6 @@ METHOD = PartitionMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.methods.sampling.partition", "Partition"),
     chains=8,
-    rates=Rates(row=60e-9, literal=20e-9, row_bytes=40, literal_bytes=20, work_bytes=8, batch_chains=4),
+    rates=Rates(row=60e-9, literal=20e-9, row_bytes=700, literal_bytes=90, work_bytes=8, batch_chains=4),
     confined_moves="",
 )

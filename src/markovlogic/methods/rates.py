@@ -80,6 +80,7 @@ class Rates:
     conditional: float = 1.2e-9  # seconds more a row, chain and sweep where conditionals are collected
     prepare: float = 2e-7  # seconds a literal or row before the first sweep
     search: float = 0.0  # seconds a literal or row of a search for symmetries, as far as its budget goes
+    search_bytes: tuple[float, float] = (0.0, 0.0)  # of a row and a literal, in the process that searches
     row_bytes: float = 150.0  # of the sampler's own arrays while it is built
     literal_bytes: float = 20.0
     work_bytes: float = 2.0  # of a literal or row, for each batch that is at work
@@ -143,7 +144,8 @@ class Rates:
         kept = use.kept_values * (batches * _NUMBER + 2 * use.schedule.chains)  # words of lanes, then a byte each, put together
         answer = ANSWER_ROW_BYTES * use.n_query
         lanes = min(use.schedule.chains, self.batch_chains)
-        return int(scale.network_bytes + own + work + tallies + kept + _estimate_bytes(use, lanes) + answer)
+        searching = self.search_bytes[0] * scale.rows + self.search_bytes[1] * scale.literals
+        return int(scale.network_bytes + own + max(searching, work + tallies + kept + _estimate_bytes(use, lanes) + answer))
 
 
 def _estimate_bytes(use: Use, lanes: int) -> float:

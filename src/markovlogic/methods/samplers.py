@@ -173,6 +173,7 @@ ORBITAL = SamplingMethod(
         row=175e-9,  # most of it for a symmetry a sweep, as a permutation of all atoms
         literal=3e-9,
         search=1e-5,
+        search_bytes=(8500, 120),  # more where generators are many: between half and twice of what five problems took
         row_bytes=380,  # while the search has its graph
         literal_bytes=110,
         work_bytes=10,

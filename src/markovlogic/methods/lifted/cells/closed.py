@@ -195,14 +195,14 @@ class ClosedSums:
 
 # Measured on one core: multiplying two terms and adding them to an array, one pair weight of one count vector.
 SECONDS_A_PRODUCT = 4e-8
-SECONDS_A_POWER = 1.2e-8
+SECONDS_A_POWER = 2e-9
 SECONDS_A_PLACE = 2e-9  # of the array that products are added up in
 SLOWER_IN_DECIMALS = 60.0
 SECONDS_A_SUM = 1.5e-4  # of Python, whatever its size
 SECONDS_A_STATE = 2e-3  # of Python, for an assignment of the 0-ary atoms
 SECONDS_A_TABLE = 4e-4  # of cells or of a pair of classes
 SECONDS_AN_ENTRY = 5e-8
-BYTES_A_COUNT = 8
+BYTES_A_COUNT = 12  # with the temporary arrays that go with it
 LISTED_AT_ONCE = 2  # copies of a key while keys are sorted
 
 
@@ -230,17 +230,45 @@ def sum_cost(sums: Sums | ClosedSums, *, pairs: bool = False) -> SumCost:
     return _closed_cost(sums, pairs) if isinstance(sums, ClosedSums) else _plain_cost(sums, pairs)
 
 
-def _times(pinned: int, pairs: bool) -> int:
-    """How many sums there are, with so many ways to pin one object."""
-    return 1 + pinned + (pinned * (pinned + 1) // 2 if pairs else 0)
+@dataclass(frozen=True)
+class _Lump:
+    """What one lump means for the cost of sums."""
+
+    size: int
+    parts: int  # among which its objects are counted
+    pins: int  # ways to pin one object of it
+
+    def share(self, pinned: int) -> float:
+        """Count vectors that are left where so many objects are pinned, of those of the whole lump."""
+        if self.parts == 0 or pinned > self.size:
+            return 0.0
+        rows, whole = (math.comb(size + self.parts - 1, self.parts - 1) for size in (self.size - pinned, self.size))
+        return rows / whole
+
+
+def _sums(lumps: list[_Lump], pairs: bool) -> float:
+    """Count vectors of all sums together, of those of the whole: nothing, each one object and each two objects pinned."""
+    one = [lump.pins * lump.share(1) for lump in lumps]
+    of_two = sum(lump.pins * (lump.pins + 1) / 2 * lump.share(2) for lump in lumps)
+    of_two += (sum(one) ** 2 - sum(share**2 for share in one)) / 2
+    return 1 + sum(one) + (of_two if pairs else 0.0)
+
+
+def _n_sums(lumps: list[_Lump], pairs: bool) -> int:
+    """How many sums these are."""
+    n = sum(lump.pins for lump in lumps if lump.size)
+    return 1 + n + (n * (n + 1) // 2 if pairs else 0)
 
 
 def _closed_cost(sums: ClosedSums, pairs: bool) -> SumCost:
     n_free, n_others, n_lumps = len(sums.free.kinds), int((~sums.is_free).sum()), len(sums.component.lumps)
     vectors = float(sums.vectors)
-    pinned = sum(len(kinds) + inside * n_free for kinds, inside in sums.supports)
+    lumps = [
+        _Lump(lump.size, len(kinds) + inside, len(kinds) + inside * n_free)
+        for lump, (kinds, inside) in zip(sums.component.lumps, sums.supports, strict=True)
+    ]
     powers = n_others**2 / 2 + n_free * (n_others + n_lumps + 2) + 4 * n_lumps * (n_others + 1) + 8 * len(sums.component.terms)
-    seconds = (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
+    seconds = vectors * powers * SECONDS_A_POWER * _sums(lumps, pairs) + SECONDS_A_SUM * _n_sums(lumps, pairs)
     memory = vectors * (n_lumps * (n_others + n_free + 2) + n_free + 6) * BYTES_A_COUNT
     return SumCost(vectors, 0.0, seconds, memory)
 
@@ -269,12 +297,11 @@ def _plain_cost(sums: Sums, pairs: bool) -> SumCost:
         else:
             vectors *= rows
         met |= own
-    pinned = sum(int(own.sum()) for own in support)
-    changed = sum(1 for own in support if own.sum() > 1)
+    lumps = [_Lump(lump.size, int(own.sum()), int(own.sum())) for lump, own in zip(component.lumps, support, strict=True)]
     powers = float((~component.ones).sum() + n_kinds) / 2 + 4 * n_kinds + 8 * len(component.terms)
-    made = _times(changed, pairs)  # polynomials
+    made = _sums([_Lump(lump.size, lump.parts, 1) for lump in lumps if lump.parts > 1], pairs)  # polynomials
     seconds = (products * SECONDS_A_PRODUCT + dense * SECONDS_A_PLACE) * made
-    seconds += (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
+    seconds += vectors * powers * SECONDS_A_POWER * _sums(lumps, pairs) + SECONDS_A_SUM * _n_sums(lumps, pairs)
     memory = made * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
     return SumCost(vectors, products, seconds, memory)
 
