@@ -15,7 +15,7 @@ from tests.learning.made import training
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.language.load import parse
-from markovlogic.learning.databases import database_of
+from markovlogic.learning.databases import database_of, halves
 from markovlogic.learning.folds import cross_validate
 from markovlogic.learning.held_out import fold_of_atoms, marginal_log_likelihood
 from markovlogic.learning.optimise import _best_so_far
@@ -123,6 +123,28 @@ def graph(seed: int, *, helps: bool, people: int = 120) -> dict[str, pa.Table]:
     }
 
 
+def test_halves_of_a_database_share_nothing_but_what_rules_name() -> None:
+    model = mln.Model.parse(RULES + "S(P007)\n")
+    given = model.evidence(**graph(3, helps=True))
+    one, other = halves(model, given, ("S",), 5)
+    names = [set(half.domains["p"].names) for half in (one, other)]
+    assert names[0] & names[1] == {"P007"} and names[0] | names[1] == set(given.domains["p"].names)
+    assert min(map(len, names)) > len(given.domains["p"]) / 4
+    every = {tuple(given.domains["p"].names[at] for at in row) for row in given.facts["L"].args.tolist()}
+    kept = []
+    for half in (one, other):
+        own = half.domains["p"].names
+        kept.append({tuple(own[at] for at in row) for row in half.facts["L"].args.tolist()})
+        assert kept[-1] == {pair for pair in every if set(pair) <= set(own)}
+        truth = dict(zip(half.facts["S"].args[:, 0].tolist(), half.facts["S"].truth.tolist(), strict=True))
+        of = dict(zip(given.facts["S"].args[:, 0].tolist(), given.facts["S"].truth.tolist(), strict=True))
+        assert {own[at]: value for at, value in truth.items()} == {
+            name: of[at] for at, name in enumerate(given.domains["p"].names) if name in own and at in of
+        }
+    assert kept[0] | kept[1] == every  # linked people stay together
+    assert halves(model, given, ("S", "E"), 5) and not halves(mln.Model.parse("S(p)\nB(q)\nS(x) ^ B(y)\n"), given, ("S", "B"), 5)
+
+
 @pytest.mark.parametrize("helps", [True, False])
 def test_parts_of_one_graph(helps: bool) -> None:
     """Hidden facts are foretold by their neighbours where these have to do with them (the twin: where not)."""
@@ -134,7 +156,7 @@ def test_parts_of_one_graph(helps: bool) -> None:
     right = ((found.pooled.probability > 0.5) == found.pooled.truth).mean()
     assert right > 0.9 if helps else right < 0.75
     learned = mln.learn(model, graph(3, helps=helps), "S", progress=False)
-    assert any("inference of the modelled atoms in 5 parts, each given the others and without" in note for note in learned.notes)
+    assert any("inference in each half of the database, learned from the other" in note for note in learned.notes)
     # both kinds of weights are judged by what is left out, and the better ones are taken
     reported = [note for note in learned.notes if note.startswith("log-likelihood a left-out atom")]
     if reported:  # no couplings: nothing to go on to

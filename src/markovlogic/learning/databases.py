@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from markovlogic.data.arrow import atom_names
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes, group_of
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts, codes, group_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place
@@ -19,8 +21,11 @@ from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.problem.values import QueryItem, WantedAtoms
 from markovlogic.problem.worlds import statuses_of
-from markovlogic.system.arrays import Bool, each_once, frozen
+from markovlogic.system.arrays import Bool, Int32, each_once, frozen
 from markovlogic.system.progress import SILENT, Progress
+
+LEAST_DIVIDED = 20  # constants of a database that is divided in two
+LARGEST_UNIT = 0.25  # of them, that stay together
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +162,59 @@ def _with_known(problem: Problem, evidence: Evidence, targets: Sequence[str]) ->
         statuses[name] = statuses_of(model.predicates[name], own, domains, is_open=False)
     given = replace(problem.evidence, facts={**problem.evidence.facts, **found})
     return replace(problem, statuses=statuses, atoms=replace(problem.atoms, statuses=statuses), evidence=given)
+
+
+def halves(model: Model, evidence: Evidence, targets: Sequence[str], seed: int) -> list[Evidence]:
+    """The evidence of one database as that of two; none where no type is in all modelled predicates, or has few constants.
+
+    Constants of that type go one way or the other by lot, those that facts tie together alike unless they are many; facts about
+    constants of both halves are lost. Constants that rules name are in both.
+    """
+    of_each = [set(model.predicates[name].types) for name in targets]
+    shared = sorted(set.intersection(*of_each), key=lambda name: (-len(evidence.domains[name]), name))
+    if not shared or len(evidence.domains[shared[0]]) < LEAST_DIVIDED:
+        return []
+    divided = evidence.domains[shared[0]]
+    words = {word for rule in model.rules for word in re.findall(r"\w+", rule.text)}
+    in_both = np.array([name in words for name in divided.names])
+    unit = _units(model, evidence, divided)
+    size = np.bincount(unit)
+    order = np.random.default_rng([seed, len(divided)]).permutation(len(size))
+    first = np.empty(len(size), np.bool_)
+    first[order] = np.cumsum(size[order]) <= len(divided) / 2
+    return [_only(model, evidence, divided, in_both | (first[unit] == which)) for which in (True, False)]
+
+
+def _units(model: Model, evidence: Evidence, divided: Domain) -> Int32:
+    """(n_constants,) constants that facts tie together have one number, unless these are a large share of all."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, tied = len(divided), [np.zeros((0, 2), np.int32)]
+    for name, facts in evidence.facts.items():
+        at = [i for i, of in enumerate(model.predicates[name].types) if of == divided.type_name]
+        tied += [facts.args[facts.truth == TRUE][:, [one, other]] for one, other in pairwise(at)]
+    one, other = np.concatenate(tied).T
+    unit = connected_components(coo_array((np.ones(len(one), np.bool_), (one, other)), shape=(n, n)), directed=False)[1]
+    large = np.bincount(unit)[unit] > LARGEST_UNIT * n
+    return np.unique(np.where(large, n + np.arange(n), unit), return_inverse=True)[1].astype(np.int32)
+
+
+def _only(model: Model, evidence: Evidence, divided: Domain, keep: Bool) -> Evidence:
+    """The evidence about some of the constants of a type; what was known of a predicate still is."""
+    number = np.cumsum(keep) - 1
+    facts = {}
+    for name, own in evidence.facts.items():
+        at = [i for i, of in enumerate(model.predicates[name].types) if of == divided.type_name]
+        stays = keep[own.args[:, at]].all(axis=1)
+        args = own.args[stays].copy()
+        args[:, at] = number[args[:, at]]
+        if len(args):
+            odds, numbers = (None if values is None else values[stays] for values in (own.log_odds, own.number))
+            facts[name] = frozen(Facts(args, own.truth[stays], odds, numbers))
+    names = tuple(name for name, kept in zip(divided.names, keep.tolist(), strict=True) if kept)
+    domains = {**evidence.domains, divided.type_name: replace(divided, names=names)}
+    return replace(evidence, domains=domains, facts=facts, observed=evidence.observed | set(evidence.facts))
 
 
 def decided_database(database: Database, found: Problem) -> Database:

@@ -14,7 +14,7 @@ from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.chains import CHAINS
 from markovlogic.learning.counted import Wanted
-from markovlogic.learning.databases import Database, read_databases, targets_of
+from markovlogic.learning.databases import Database, halves, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, climb, diagonal_newton, voted_perceptron
 from markovlogic.learning.features import instantiate
 from markovlogic.learning.held_out import PARTS, all_together, parts_of_atoms, parts_of_databases, with_coupling_scale
@@ -73,8 +73,7 @@ def learn(
     Facts that are missing are false, `?` ones hidden. prior: "auto", "none", a standard deviation, "l2:2", "l1:0.5".
     keep_weights: rules that have a weight keep it; else it is learned too.
     hold_out: how far rules may tie modelled atoms together is chosen by inference of a K-th of the query facts at a time, given
-    the others; None: in databases left out one at a time, and by fifths of the facts, given the others and not, where there is
-    one alone.
+    the others; None: in databases left out one at a time, and where there is one alone in its halves, each without the other.
     structure: find rules about the query predicates too, with bodies of at most `length` literals (3) and at most so many
     `rules`; rules of the model are kept and built upon.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
@@ -144,7 +143,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
         chosen, start, goes_on = choice.fixed, None, None
         if chosen is None:
             with part_of_time(CHOOSING):
-                found = _chosen_prior(ready, design, method, choice, seed, progress, task.hold_out)
+                found = _chosen_prior(task, ready, design, method, choice, seed, resources, watch)
             chosen, updates = found.prior, updates + found.updates
             start = None if current().left is None else found.start  # time is short: what was reached is where to begin
             progress.stage("pseudo-likelihood")
@@ -199,9 +198,20 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
 
 
 def _chosen_prior(
-    ready: Prepared, design: Design, method: str, choice: PriorChoice, seed: int, progress: Progress, hold_out: int | None
+    task: Task,
+    ready: Prepared,
+    design: Design,
+    method: str,
+    choice: PriorChoice,
+    seed: int,
+    resources: Resources,
+    watch: Stopwatch,
 ) -> Chosen:
-    """The prior: `auto` chooses the strength of couplings by inference, and all else by the pseudo-likelihood."""
+    """The prior: `auto` chooses the strength of couplings by inference, and all else by the pseudo-likelihood.
+
+    Parts of one graph say too much of each other, so one database alone is divided in two of their own where that is possible.
+    """
+    hold_out, progress = task.hold_out, resources.progress
     if method != AUTO or not ready.coupled or ready.hides or ready.counts or ready.partitions:
         return cross_validated(design, choice, ready.is_base, seed, progress, tries_base_alone=method == AUTO)
     with part_of_time(COUPLING):
@@ -212,6 +222,12 @@ def _chosen_prior(
     if hold_out is None and n_databases > 1:
         how = f"inference in {n_databases} databases left out one at a time"
         return with_coupling_scale(ready, parts_of_databases(ready, design), local, how, seed, progress)
+    if hold_out is None and (evidence := halves(task.model, task.evidence[0], task.targets, seed)):
+        apart = prepared(replace(task, evidence=evidence), lambda _: Wanted.CLAUSES_IF_THEY_FIT, resources, watch)
+        if apart.coupled and not apart.counts:
+            how = "inference in each half of the database, learned from the other"
+            parts = parts_of_databases(apart, apart.design([one.truth for one in apart.databases]))
+            return with_coupling_scale(apart, parts, local, how, seed, progress)
     n_parts = hold_out or PARTS
     ways, others = ("given the others", (True,)) if hold_out else ("given the others and without them", (True, False))
     how = f"inference of the modelled atoms in {n_parts} parts, each {ways}"
