@@ -24,7 +24,7 @@ from markovlogic.system.progress import Progress
 SAMPLED = 300_000  # pairs outside of the blocking, for the shares of all pairs
 LIKELY = -2.0  # log-odds from which pairs hold a group together, whose other pairs are compared too
 MORE_LIKELY = (LIKELY, 0.0, 2.0, 5.0, 10.0)  # where large groups have too many paths of two pairs: tried in turn
-MOST_PATHS = 60_000_000
+MOST_PATHS = 8_000_000
 LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where it is inside a group
 ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
 LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
