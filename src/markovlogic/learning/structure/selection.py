@@ -73,8 +73,8 @@ def columns_of(
     false_at = _false_at(target)
     judged: list[tuple[float, float, float, PathRule]] = []
     seen = set()
-    # of bodies that say the same of all atoms, the shortest stays
-    for at, rule in enumerate((*given, *sorted(candidates, key=lambda one: one.length))):
+    # of bodies that say the same of all atoms, the shortest stays; those between both arguments come first, should time end
+    for at, rule in enumerate((*given, *sorted(candidates, key=lambda one: (one.shape != PAIRS, one.length)))):
         is_given = at < len(given)
         if deadline.over and judged and not is_given:
             break
