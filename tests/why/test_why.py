@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,11 +126,73 @@ def test_the_table_has_a_bar_for_each_rule(capsys: pytest.CaptureFixture[str]) -
         ("Smokes(Bob)", ["--if", "Smoke(Ann)"], "did you mean Smokes"),
         ("Smokes(Bob)", ["--if", "0.5 Smokes(Ann)"], "no fact"),
         ("Smokes(Bob)", ["-o", "x.doc"], "must end with one of"),
+        ("Smokes(Bob)", ["--compress", "kmeans", "--ratio", "0.2"], "model's own rules are explained"),
+        ("Smokes(Bob)", ["--engine", "local"], "only the atom's component is solved"),
+        ("Smokes(Bob)", ["--checkpoint", "x"], "cannot be continued"),
+        ("Smokes(Bob)", ["--worlds", "x.parquet"], "keeps no worlds"),
+        ("Smokes(Bob)", ["--network", "counting"], "write --network ground"),
+        ("Smokes(Bob)", ["--state", "no-such-folder"], "mln infer --state makes one"),
+        ("Smokes(Bob)", ["--ratio", "0.5"], "is a setting of --compress"),
+        ("Smokes(Bob)", ["--method", "gibbs", "--proposals", "kmeans"], "gibbs takes no proposals"),
+        ("Smokes(Bob)", ["--method", "exact", "--estimator", "sample"], "only for sampling methods"),
     ],
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], atom: str, more: list[str], message: str) -> None:
     assert main(["why", *SMOKERS, atom, *more]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "is_exact"),
+    [
+        ({"network": "ground"}, True),
+        ({"estimator": "conditional"}, False),
+        ({"orbits": "twin"}, False),
+        ({"proposals": "kmeans", "ratio": 0.5}, False),
+        ({"method": "gibbs", "network": "ground"}, False),
+    ],
+)
+def test_options_of_infer_choose_how_the_probability_is_inferred(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], is_exact: bool
+) -> None:
+    from markovlogic.api import why as api
+
+    seen: list[dict[str, Any]] = []
+    run = api.infer
+    monkeypatch.setattr(api, "infer", lambda *args, **options: seen.append(options) or run(*args, **options))
+    arguments = (EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db")
+    found = mln.why(*arguments, "Smokes(Bob)", draws=100, **given)
+    assert found.is_exact == is_exact == (not seen)
+    assert all(seen[0][name] == value for name, value in given.items() for _ in seen)
+    assert abs(found.logit - -1.1194) < (1e-4 if is_exact else 6 * found.stderr / 0.1856)  # a false alarm in 10^9
+    result = mln.infer(*arguments, ["Smokes"], progress=False)
+    n_runs = len(seen)
+    assert result.why("Smokes(Bob)", draws=100, **given).is_exact == is_exact and len(seen) == 2 * n_runs
+
+
+def test_a_state_is_read_and_not_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from markovlogic.api import why as api
+
+    arguments = (EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db")
+    kept = mln.infer(*arguments, ["Smokes", "Cancer"], method="gibbs", draws=100, state=tmp_path / "s", progress=False)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "s").iterdir()}
+    results = []
+    run = api.infer
+    monkeypatch.setattr(api, "infer", lambda *args, **options: results.append(run(*args, **options)) or results[-1])
+    found = mln.why(*arguments, "Smokes(Bob)", query=["Smokes", "Cancer"], method="gibbs", draws=100, state=tmp_path / "s")
+    assert found.probability == kept["Smokes(Bob)"] and len(results) == 1
+    assert {path.name: path.read_bytes() for path in (tmp_path / "s").iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["compress", "engine", "checkpoint", "worlds"])
+def test_options_without_a_use_are_refused_in_python_too(name: str) -> None:
+    arguments = (EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db")
+    with pytest.raises(InputError, match="leave it out"):
+        mln.why(*arguments, "Smokes(Bob)", **{name: "x"})
+    with pytest.raises(InputError, match="leave it out"):
+        mln.infer(*arguments, ["Smokes"], progress=False).why("Smokes(Bob)", **{name: "x"})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'drawn'"):
+        mln.why(*arguments, "Smokes(Bob)", drawn=3)
 
 
 def test_formulas_are_refused_in_python_too() -> None:

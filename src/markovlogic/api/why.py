@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +19,11 @@ from markovlogic.grounding.ground import database_for
 from markovlogic.language.equivalence import Equivalence
 from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.has_world import require_world
+from markovlogic.methods.options import options_of
 from markovlogic.methods.reduction import Reduction, reduce_problem
 from markovlogic.methods.resources import Resources, resources_of
+from markovlogic.methods.table import AUTO
+from markovlogic.networks.base import NetworkKind
 from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
@@ -42,12 +46,25 @@ from markovlogic.reasons.relation import (
 from markovlogic.reasons.rows import neighbourhood_of, rows_of
 from markovlogic.reasons.sampled import SampledPath, sample, without_rules
 from markovlogic.reasons.values import Reasons
-from markovlogic.state.saved import StateInMemory
+from markovlogic.running.sampling import Sampling
+from markovlogic.state.saved import StateFolder, StateInMemory
+
+if TYPE_CHECKING:
+    from markovlogic.compression.base import Compressor
 
 GROUNDINGS = 5
 FAR = 0.01  # between a pair's probability in its part and in the result, errors apart
 MOST_GAP = 1e-6  # between exact contributions and the log-odds, where these are 1
-EXACT_METHODS = ("auto", "exact", "eliminate", "enumerate", "lifted")
+EXACT_METHODS = (AUTO, "exact", "eliminate", "enumerate", "lifted")
+ABOUT_PROBABILITY = ("network", "proposals", "estimator", "orbits", "state")  # options that a probability is inferred by anew
+SAMPLING = ("chains", "draws", "burn_in", "seed", "target_stderr", "estimator", "orbits")
+TAKEN = {"method", "network", "proposals", "rank", "ratio", "state", "memory_limit", "clause_weights", *SAMPLING}
+REFUSED = {  # options of `infer` that make no sense here: why, and what to do
+    "compress": ("the model's own rules are explained, not a smaller problem", "leave it out; mln infer --compress solves it"),
+    "engine": ("only the atom's component is solved, on this machine", "leave it out; mln infer --engine solves all"),
+    "checkpoint": ("an explanation cannot be continued", "leave it out; --time-limit or --draws makes the run shorter"),
+    "worlds": ("an explanation keeps no worlds", "leave it out; mln infer --worlds FILE.parquet writes them"),
+}
 
 
 def why(
@@ -59,6 +76,12 @@ def why(
     changes: Sequence[str] = (),
     groundings: int = GROUNDINGS,
     method: str | MethodSettings = "auto",
+    network: str = "auto",
+    rank: int | None = None,
+    ratio: float | None = None,
+    proposals: str | Compressor | None = None,
+    estimator: str = "auto",
+    orbits: str = "auto",
     chains: int | None = None,
     draws: int | None = None,
     burn_in: int | None = None,
@@ -69,20 +92,30 @@ def why(
     closed: Sequence[str] = (),
     closed_types: bool = False,
     clause_weights: str = "formula",
+    state: str | os.PathLike[str] | None = None,
     memory_limit: int | None = None,
+    **refused: Any,
 ) -> Reasons:
     """Explain the probability of a ground atom: contributions of rules and soft evidence that add up to its log-odds.
 
     query: what else would be requested, which decides what is open. changes: facts to assume in place of what is known, such as
     `!Smokes(Ann)`; the answer then has the present one beside it. groundings: ground instances shown of each rule. Contributions
     are exact where the atom's component can be eliminated and `method` is an exact one or auto; else chains estimate them.
+    network, proposals (with rank or ratio), estimator, orbits: as for `infer`, which estimates the probability then; estimator,
+    orbits and proposals ask for chains. state: a folder that `infer` left, which is read and not written. Other options of
+    `infer`, such as compress, engine, checkpoint and worlds, make no sense here and are refused.
     """
+    options = {
+        "method": method, "network": network, "rank": rank, "ratio": ratio, "proposals": proposals, "estimator": estimator,
+        "orbits": orbits, "chains": chains, "draws": draws, "burn_in": burn_in, "seed": seed, "target_stderr": target_stderr,
+        "state": state, **refused,
+    }  # fmt: skip
+    _wants_exact(options)  # refuses options before anything is read
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     prepared = prepare_problem(model, evidence, _with_atom(query, atom), assumed)
     return why_of(
-        prepared, atom, changes=changes, groundings=groundings, method=method, chains=chains, draws=draws, burn_in=burn_in,
-        seed=seed, time_limit=time_limit, target_stderr=target_stderr, memory_limit=memory_limit,
-    )  # fmt: skip
+        prepared, atom, changes=changes, groundings=groundings, time_limit=time_limit, memory_limit=memory_limit, **options
+    )
 
 
 def why_of(
@@ -96,20 +129,26 @@ def why_of(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     method: str | MethodSettings = "auto",
-    **sampling: Any,
+    state: str | os.PathLike[str] | None = None,
+    **others: Any,
 ) -> Reasons:
     """As `why`, of a prepared problem; known: the atom's probability and standard error, where it was inferred.
 
     pairs: those of a relation, by its name, where they were inferred.
     """
     problem = prepared.problem
+    given = {"method": method, "state": state, **others}
+    _wants_exact(given)
     target = _atom_of(problem, atom)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=False) as resources:
-        options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **sampling}
-        if changes:
-            options["state"] = StateInMemory()  # chains under changed facts begin where those of the present ones ended
+        options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **others}
+        if changes or state is not None:
+            # chains begin where those of the saved state ended, and those under changed facts where those of the present ones did
+            options["state"] = StateInMemory() if state is None else _state_in(state)
         likely = pairs(target[0])
-        if known is None and likely is not None:
+        if any(given.get(name) not in (None, AUTO) for name in ABOUT_PROBABILITY):
+            known = None
+        elif known is None and likely is not None:
             known = likely.of(target[1], problem.statuses[target[0]].sizes[0])
         found = _explained(prepared, target, options, groundings, known, likely)
         if not changes:
@@ -123,6 +162,42 @@ def why_of(
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
     return [*([query] if isinstance(query, str) else query or ()), atom]
+
+
+def _wants_exact(options: Mapping[str, Any], *others: str) -> bool:
+    """Whether contributions are to be exact where that is possible, also by other methods.
+
+    Refuses options that `infer` would refuse, and those that have no use here.
+    """
+    for name in options.keys() - TAKEN - REFUSED.keys():
+        raise TypeError(f"why() got an unexpected keyword argument '{name}'")
+    for name, (reason, hint) in REFUSED.items():
+        if options.get(name) not in (None, "none"):
+            raise InputError(f"--{name}: {reason}", hint=hint)
+    about = {name: options[name] for name in SAMPLING if name in options}
+    rest = {name: options[name] for name in ("proposals", "rank", "ratio") if name in options}
+    network = options.get("network", AUTO)
+    chosen = options_of(options["method"], network, Sampling(**about), **rest)
+    if chosen.network == NetworkKind.COUNTING:
+        raise InputError(
+            "--network counting: log-odds are divided among ground instances, which counts do not show",
+            hint="write --network ground, or leave it out",
+        )
+    if chosen.settings is not None or chosen.sampling.needs_draws:
+        return False
+    return (AUTO if chosen.method is None else chosen.method.name) in (*EXACT_METHODS, *others)
+
+
+def _state_in(folder: str | os.PathLike[str]) -> StateInMemory:
+    """What an earlier run left in a folder, which stays as it is."""
+    found, kept = StateInMemory(), None
+    if os.path.isdir(folder):
+        with StateFolder(folder) as opened:
+            kept = opened.load()
+    if kept is None:
+        raise InputError(f"--state {os.fspath(folder)}: there is no state", hint="mln infer --state makes one")
+    found.save(kept)
+    return found
 
 
 def _as_it_is(problem: Problem, queried: str) -> dict[str, Any]:
@@ -233,8 +308,8 @@ def _of_pair(
     number = int(solved.problem.atoms.numbers(name, np.array([code]))[0])
     lowered = relations.without_axioms(solved.lowered)
     local = local_network(solved.problem, lowered, number, database, int(options["memory_limit"]), whole=True)
-    named = options["method"] if isinstance(options["method"], str) else "settings"
-    if not relations.relations or not weighs_single_pairs(local) or named not in (*EXACT_METHODS, "partition"):
+    by_partitions = _wants_exact(options, "partition") and options.get("network", AUTO) == AUTO
+    if not relations.relations or not weighs_single_pairs(local) or not by_partitions:
         return None
     path = PairPath(local, relations.relations, int(options.get("seed") or 0), options.get("draws"))
     found, without, is_exact = explained_pair(path)
@@ -263,15 +338,15 @@ def _contributions(
     number = int(solved.problem.atoms.numbers(name, np.array([code]))[0])
     local = local_network(solved.problem, solved.lowered, number, database, limit)
     path = exact_path(local)
-    named = options["method"] if isinstance(options["method"], str) else "settings"
     notes: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
-    if isinstance(path, ExactPath) and named in EXACT_METHODS:
+    exactly = _wants_exact(options)
+    if isinstance(path, ExactPath) and exactly:
         found = integrate(path)
         probability, stderr, concerns = _share(found.logit), 0.0, _gap(found)
         without = {rule: (_share(path.logit(rule)), 0.0) for rule in local.rules}
     else:
-        if not isinstance(path, ExactPath) and named in EXACT_METHODS[1:]:
+        if not isinstance(path, ExactPath) and exactly and options["method"] != AUTO:
             raise InputError(f"the component of {shown} cannot be solved exactly: {path}", hint="leave out --method")
         if known is None:
             marginal = infer(

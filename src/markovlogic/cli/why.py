@@ -31,13 +31,30 @@ def why(
     clause_weights: options.ClauseWeights = "formula",
     method: options.Method = "auto",
     set_: options.Set = None,
+    network: options.Network = "auto",
+    rank: options.Rank = None,
+    ratio: options.Ratio = None,
+    proposals: options.Proposals = "none",
     memory_limit: options.MemoryLimit = None,
+    estimator: options.Estimator = "auto",
     chains: options.Chains = None,
     draws: options.Draws = None,
     burn_in: options.BurnIn = None,
     seed: options.Seed = None,
     time_limit: options.TimeLimit = None,
     target_stderr: options.TargetStderr = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Begin with what `mln infer --state` left in this directory, which is read and not written.",
+            rich_help_panel=options.SAMPLING,
+        ),
+    ] = None,
+    compress: Annotated[str | None, typer.Option(hidden=True)] = None,
+    engine: Annotated[str | None, typer.Option(hidden=True)] = None,
+    checkpoint: Annotated[str | None, typer.Option(hidden=True)] = None,
+    worlds: Annotated[str | None, typer.Option(hidden=True)] = None,
     top: Annotated[
         int, typer.Option("--top", metavar="K", help="Ground instances shown of each rule.", rich_help_panel=options.OUTPUT)
     ] = 3,
@@ -59,7 +76,10 @@ def why(
     if output is not None:
         files.check_ending(output)
         check_outputs((output,), (model, *(evidence or ())))
-    chosen, *_ = read_settings(method, set_ or (), "none", None, None, "none")
+    if compress in (None, "none"):
+        chosen, _, source, orbits = read_settings(method, set_ or (), "none", rank, ratio, proposals)
+    else:
+        chosen, source, orbits = method, None, "auto"  # why refuses the compression, whatever its settings are
     found = api.why(
         model,
         evidence or (),
@@ -68,6 +88,10 @@ def why(
         changes=changes or (),
         groundings=top,
         method=chosen,
+        network=network,
+        proposals=source,
+        estimator=estimator,
+        orbits=orbits,
         chains=chains,
         draws=draws,
         burn_in=burn_in,
@@ -78,7 +102,12 @@ def why(
         closed=options.names(closed),
         closed_types=closed_types,
         clause_weights=clause_weights,
+        state=state,
         memory_limit=limit,
+        compress=compress,
+        engine=engine,
+        checkpoint=checkpoint,
+        worlds=worlds,
     )
     if output is not None:
         write(found, output)
