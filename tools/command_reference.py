@@ -70,7 +70,7 @@ def _section(name: str, command: Any) -> str:
         text += f"\nSee also: {ELSEWHERE[name]}.\n"
     panels: dict[str, list[Any]] = {}
     for parameter in command.params:
-        if parameter.name == "help":
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
             continue
         title = FIRST if parameter.param_type_name == "argument" else getattr(parameter, "rich_help_panel", None) or REST
         panels.setdefault(title, []).append(parameter)
