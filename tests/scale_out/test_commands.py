@@ -123,6 +123,14 @@ def test_what_cannot_be_done_is_refused(options: list[str], text: str, capsys: p
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["map", "cluster --predicate Friends"])
+def test_commands_refuse_states_on_engines(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, *more = command.split()
+    given = [name, *SMOKERS[:3], *more, "--engine", "local", "--state", str(tmp_path / "state"), "--quiet"]
+    assert run(given) == 2
+    assert "--state: not supported with --engine" in capsys.readouterr().err
+
+
 def test_a_component_too_large_for_an_executor_is_refused_with_what_ties_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "MOST_ROWS", 5)
     model = mln.Model.parse("P(t)\nL(t, t)\n1 L(x, y) ^ P(x) => P(y)\n0.5 P(x)\n")

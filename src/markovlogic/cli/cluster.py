@@ -106,6 +106,9 @@ def cluster(
 
         if pairs:
             raise InputError("--pairs: not supported with --engine", hint=f"mln infer -q {predicate} --engine {engine} has them")
+        given = [name for name, on in (("--state", state), ("--state-limit", state_limit), ("--apart", apart)) if on]
+        if given:
+            raise InputError(f"{', '.join(given)}: not supported with --engine", hint="leave it out, or leave out --engine")
         return on_engine.write_clusters(
             on_engine.engine_of(engine, spark_remote, spark_folder, cut),
             model,

@@ -103,8 +103,9 @@ def map_(
     if engine is not None:
         from markovlogic.problem.prepare import Assumptions
 
-        searched = {"--tries": tries, "--flips": flips, "--noise": noise, "--time-limit": time_limit, "--compress": compressor}
-        if given := [name for name, value in searched.items() if value is not None]:
+        alone = (tries, flips, noise, time_limit, compressor, state, state_limit)
+        names = ("--tries", "--flips", "--noise", "--time-limit", "--compress", "--state", "--state-limit")
+        if given := [name for name, value in zip(names, alone, strict=True) if value is not None]:
             raise InputError(f"{', '.join(given)}: not supported with --engine", hint="leave it out, or leave out --engine")
         return on_engine.write_world(
             on_engine.engine_of(engine, spark_remote, spark_folder, cut),
