@@ -10,7 +10,7 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.cli.main import main
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.language.show import show_model
 
 N, NOISE = 60, 0.1
@@ -121,6 +121,12 @@ def test_options_without_structure_are_refused(tmp_path: Path) -> None:
     model, evidence = model_and_evidence(relations)
     with pytest.raises(InputError, match="structure=True"):
         mln.learn(model, evidence, "R", rules=3)
+    with pytest.raises(InputError, match="together"):
+        mln.learn(model, evidence, "R", structure=True, refine=True)
+    with pytest.raises(InputError, match="length and rules"):
+        mln.learn(model, evidence, "R", refine=True, rules=3)
+    with pytest.raises(InputError, match="keep_weights: not supported with refine"):
+        mln.learn(model, evidence, "R", refine=True, keep_weights=True)
     with pytest.raises(InputError, match="less than 1"):
         mln.learn(model, evidence, "R", structure=True, length=0)
 
@@ -132,3 +138,86 @@ def test_rules_that_the_data_contradict_are_named() -> None:
     found = mln.learn(own, evidence, "R", structure=True, progress=False)
     contradicted = [note for note in found.notes if "contradict" in note]
     assert len(contradicted) == 1 and "E(x, y) => R(x, y)" in contradicted[0]
+
+
+def damaged(relations: dict[str, Pairs], *rules: str) -> tuple[mln.Model, mln.Evidence]:
+    model, evidence = model_and_evidence(relations)
+    return mln.Model.parse(show_model(model) + "\n".join(rules) + "\n"), evidence
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("family", "given"),
+    [
+        ("implied", "1 (EXIST z P(x, z) ^ D1(z, y)) => R(x, y)"),  # a literal too many
+        ("chain of two", "(EXIST z,w P(x, z) ^ Q(z, w) ^ D2(w, y)) => R(x, y)"),
+        ("fork", "1 (EXIST z,w P(x, z) ^ T(z, w) ^ Q(y, w)) => R(x, y)"),
+        ("chain of two", "(EXIST z P(x, z)) => R(x, y)"),  # a literal missing
+        ("fork", "1 P(x, y) => R(x, y)"),
+        ("chain of three", "0.5 (EXIST z,w P(x, z) ^ Q(z, w)) => R(x, y)"),
+        ("chain of two", "(EXIST z P(x, z) ^ D1(z, y)) => R(x, y)"),  # one in place of another
+        ("exclusive", "(EXIST z E(x, z) ^ D1(z, y)) => !R(x, y)\n2 T(x, y) => R(x, y)"),
+    ],
+)
+def test_damaged_rules_are_mended(family: str, given: str, seed: int) -> None:
+    relations, wanted = planted(family, seed)
+    model, evidence = damaged(relations, given, "1 D3(x, y) => R(x, y)")
+    found = mln.learn(model, evidence, "R", refine=True, seed=seed, progress=False)
+    formulas = [one.formula for one in found.weights]
+    assert any(wanted in formula for formula in formulas), formulas
+    assert "D3(x, y) => R(x, y)" in formulas and not any("D1" in one or "D2" in one for one in formulas), formulas
+    assert len(formulas) == len(model.rules) + 1  # and the head's base rate
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_true_rules_are_left_alone(seed: int) -> None:
+    """The twin: nothing is to be gained where the rules are those of the data, or the data those of no rule."""
+    relations, _ = planted("chain of two", seed)
+    given = ["1 (EXIST z (P(x, z) ^ Q(z, y))) => R(x, y)", "1 D1(x, y) => R(x, y)"]
+    for drawn_apart in (False, True):
+        if drawn_apart:
+            relations["R"] = drawn(np.random.default_rng(seed + 20), 2 * N)
+        model, evidence = damaged(relations, *given)
+        found = mln.learn(model, evidence, "R", refine=True, seed=seed, progress=False)
+        assert found.stats["rules_changed"] == 0 and found.stats["candidates"] > 50
+        assert {one.number: one.rule.formula for one in found.weights if one.number < 2} == {
+            number: rule.formula for number, rule in enumerate(model.rules)
+        }
+
+
+def test_a_refined_file_shows_what_a_rule_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    relations, _ = planted("exclusive", 0)
+    lines = [f"{name}(C{x}, C{y})" for name, pairs in relations.items() for x, y in sorted(pairs)]
+    (tmp_path / "facts.db").write_text("\n".join(lines))
+    own = ["1 (EXIST z T(x, z) ^ D1(z, y)) => R(x, y)  // mine", "1 E(x, y) => R(x, y)", "0.7 R(x, y) => R(y, x)"]
+    (tmp_path / "m.mln").write_text("\n".join([*(f"{name}(thing, thing)" for name in relations), "// first", *own, ""]))
+    out = tmp_path / "out.mln"
+    files = [str(tmp_path / "m.mln"), "-e", str(tmp_path / "facts.db"), "-q", "R", "-o", str(out)]
+    assert main(["learn", *files, "--refine", "--length", "2"]) == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "the data contradict E(x, y) => R(x, y)" in shown and "are no paths along facts: they are kept" in shown
+    text = out.read_text().splitlines()
+    at = text.index("// first")
+    assert text[at + 1] == f"// {own[0]}"
+    assert text[at + 2].startswith("// was ") and "held-out log-likelihood gains " in text[at + 2]
+    assert "T(x, y) => R(x, y)  // standard error" in text[at + 3]
+    assert text[at + 5].endswith("// standard error " + text[at + 5].rsplit(" ", 1)[1]) and " E(x, y) => R(x, y) " in text[at + 5]
+    assert own[2] in text
+    model = mln.load(out)
+    assert len(model.rules) == 4
+    again = mln.learn(model, model.evidence(str(tmp_path / "facts.db")), "R", refine=True, progress=False)
+    assert again.stats["rules_changed"] == 0
+
+
+def test_refining_ends_in_time_with_the_rules_as_they_are() -> None:
+    relations, _ = planted("chain of two", 0)
+    model, evidence = damaged(relations, "1 P(x, y) => R(x, y)")
+    found = mln.learn(model, evidence, "R", refine=True, time_limit=1e-6, progress=False)
+    assert found.stats["rules_changed"] == 0 and len(found.weights) == 2
+    assert "time limit" in found.concerns()[0]
+
+
+def test_rules_about_exclusive_values_are_not_refined() -> None:
+    model = mln.Model.parse("Page(page, class!)\nLink(page, page)\nLink(x, y) => Page(x, C)\n")
+    with pytest.raises(UnsupportedError, match="exactly one value"):
+        mln.learn(model, model.evidence(Page=pa.table({"a": ["A"], "b": ["C"]})), "Page", refine=True)

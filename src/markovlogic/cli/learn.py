@@ -87,10 +87,21 @@ def learn(
             "--structure", help="Find rules about the query predicates too, with their weights.", rich_help_panel=LEARNING
         ),
     ] = False,
+    refine: Annotated[
+        bool,
+        typer.Option(
+            "--refine",
+            help="Drop or add literals of the rules where held-out likelihood gains, and name rules that data contradict.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = False,
     length: Annotated[
         int | None,
         typer.Option(
-            "--length", metavar="K", help="With --structure: literals of a body at most. Default: 3.", rich_help_panel=LEARNING
+            "--length",
+            metavar="K",
+            help="With --structure or --refine: literals of a body at most. Default: 3.",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
     rules: Annotated[
@@ -131,7 +142,7 @@ def learn(
     spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Learn the weights of rules from training databases; with --structure, find the rules too."""
+    """Learn the weights of rules from training databases; with --structure, find the rules too; with --refine, change them."""
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
@@ -148,10 +159,13 @@ def learn(
     for name, given in (("--length", length), ("--rules", rules)):
         if given is not None:
             options.at_least(given, 1, name)
-            if not structure:
-                raise InputError(f"{name} goes with --structure")
-    if structure and (folds or hold_out is not None):
-        raise InputError("--structure chooses rules by held-out facts of its own", hint="leave out --folds and --hold-out")
+            if not (structure or (refine and name == "--length")):
+                raise InputError(f"{name} goes with --structure" + " or --refine" * (name == "--length"))
+    if (structure or refine) and (folds or hold_out is not None):
+        raise InputError(
+            f"{'--structure' if structure else '--refine'} chooses rules by held-out facts of its own",
+            hint="leave out --folds and --hold-out",
+        )
     if output is None and not folds and hold_out is None:
         raise InputError("missing output: give -o OUT.mln, or --folds or --hold-out K")
     options.check_engine(engine, spark_remote, spark_folder, None)
@@ -188,7 +202,7 @@ def learn(
         if output is not None:
             left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
             arguments["time_limit"] = left if validated is not None else time_limit
-            how: dict[str, Any] = {"structure": structure, "length": length, "rules": rules}
+            how: dict[str, Any] = {"structure": structure, "refine": refine, "length": length, "rules": rules}
             learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **how, **arguments, **on)
             learned.save(output)
             record = learned.as_dict() | record

@@ -64,6 +64,7 @@ def learn(
     structure: bool = False,
     length: int | None = None,
     rules: int | None = None,
+    refine: bool = False,
     progress: Progress | bool | None = None,
 ) -> Learned:
     """Learn the weights of a model's rules.
@@ -75,7 +76,8 @@ def learn(
     hold_out: how far rules may tie modelled atoms together is chosen by inference of a K-th of the query facts at a time, given
     the others; None: in databases left out one at a time, and where there is one alone in its halves, each without the other.
     structure: find rules about the query predicates too, with bodies of at most `length` literals (3) and at most so many
-    `rules`; rules of the model are kept and built upon.
+    `rules`; rules of the model are kept and built upon. refine: change the model's rules instead, by literals dropped or added
+    where held-out likelihood gains.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
     engine, spark_remote, spark_folder: as in `infer`; observations of the pseudo-likelihood are counted there, and nothing else.
     progress: as in `infer`; False shows nothing.
@@ -86,6 +88,7 @@ def learn(
         from markovlogic.learning.on_engine import learn_on
 
         other: dict[str, Any] = {"--time-limit": time_limit, "--hold-out": hold_out, "--structure": structure or None}
+        other["--refine"] = refine or None
         other["--method"] = None if method in (AUTO, PSEUDO) else method
         if wrong := [name for name, value in other.items() if value is not None]:
             raise UnsupportedError(f"{', '.join(wrong)}: not supported on an engine, which learns by pseudo-likelihood")
@@ -106,8 +109,22 @@ def learn(
         )
     if hold_out is not None and hold_out < 2:
         raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
-    if not structure and (length is not None or rules is not None):
-        raise InputError("length and rules are for structure=True: without it no rules are looked for")
+    if structure and refine:
+        raise InputError("structure and refine together", hint="refine first, then look for rules beside the refined ones")
+    if (not structure and rules is not None) or (not (structure or refine) and length is not None):
+        raise InputError(
+            "length and rules are for structure=True, length for refine=True too: without them no rules are looked for"
+        )
+    if structure or refine:
+        unused = {
+            "method": method != AUTO,
+            "prior": prior not in (None, AUTO),
+            "keep_weights": keep_weights,
+            "hold_out": hold_out,
+        }
+        if wrong := [name for name, is_given in unused.items() if is_given]:
+            name = "structure" if structure else "refine"
+            raise InputError(f"{', '.join(wrong)}: not supported with {name}, which has ways of its own", hint="leave it out")
     choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=progress) as resources:
@@ -116,9 +133,9 @@ def learn(
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
-        if structure:
+        if structure or refine:
             search = Search(LENGTH if length is None else length, rules, seed)
-            return learned_structure(source, given, targets_of(source, given, query), search, shown, watch)
+            return learned_structure(source, given, targets_of(source, given, query), search, refine, shown, watch)
         task = Task(source, given, targets_of(source, given, query), keep_weights, hold_out)
         return _learned(task, method, choice, seed, resources, watch)
 

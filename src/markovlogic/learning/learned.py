@@ -31,7 +31,7 @@ class WrittenRule:
     rule: Rule  # with the learned weight
     stderr: float | None  # None where the weight was not learned, nan where it is unknown
     note: str = ""
-    above: str = ""  # a comment of its own line, of rules that were found in data
+    above: str = ""  # a comment of its own line, of rules that were found or changed by data
 
 
 def learned_text(
@@ -48,21 +48,17 @@ def learned_text(
         source = read_source(model.source) if text is None else Source(model.source, text)
     except Exception:  # rules from text: there is no file whose comments could be kept
         return "\n".join(lines) + _plain(model, written)
-    found = [
-        line for number, rule in enumerate(model.rules) if rule.place == NOWHERE for line in _lines(rule, written.get(number, ()))
-    ]
+    found = [line for number, rule in enumerate(model.rules) if rule.place == NOWHERE for line in _lines(written.get(number, ()))]
     return "\n".join(lines) + "\n".join([*_file(source, model, written, set()), *found]) + "\n"
 
 
 def _plain(model: syntax.Model, written: Mapping[int, Sequence[WrittenRule]]) -> str:
     declarations = show_model(syntax.Model(model.predicates, (), model.constants, model.declared_types))
-    lines = [
-        line for number, rule in enumerate(model.rules) for line in _lines(rule, written.get(number, (WrittenRule(rule, None),)))
-    ]
+    lines = [line for number, rule in enumerate(model.rules) for line in _lines(written.get(number, (WrittenRule(rule, None),)))]
     return declarations + "\n" + "\n".join(lines) + "\n"
 
 
-def _lines(_rule: Rule, written: Sequence[WrittenRule]) -> Iterator[str]:
+def _lines(written: Sequence[WrittenRule]) -> Iterator[str]:
     for one in written:
         if one.above:
             yield f"// {one.above}"
@@ -112,8 +108,7 @@ def _file(source: Source, model: syntax.Model, written: Mapping[int, Sequence[Wr
             yield from _weighted(text[at - 1 : last], rules[0], own[0])
         else:
             yield from (f"// {old}" for old in text[at - 1 : last])
-            for one in own:
-                yield show_rule(one.rule) + _remark(one)
+            yield from _lines(own)
         at = last + 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,6 +63,7 @@ class FoundRule:
     stderr: float
     about: str  # support, confidence, an example
     given: int | None = None  # number of the model's rule, where it was given
+    is_changed: bool = False  # in place of that rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +112,16 @@ def find(
     if search.rules is not None:
         chosen = _bounded(made, chosen, search.rules)
     known = frozenset(targets)
-    rules = [rule for at in sorted(chosen) for rule in _rules(made[at][0], chosen[at], known, given, at)]
+    rules = [rule for at in sorted(chosen) for rule in rules_of(made[at][0], chosen[at], known, given.places, at)]
     total = np.concatenate(values).sum(axis=0) if values else np.zeros(len(STRENGTHS) * len(CLEARS))
-    notes = [_on_negatives(made)]
+    notes = [on_negatives([columns for columns, _ in made.values()])]
     notes.append(
         "held-out atoms chose how many rules: reciprocal ranks of facts and a third of the log-likelihood are"
         f" {total[best]:,.1f}, {total[0]:,.1f} with the fewest that were tried"
     )
     if graph.skipped:
         notes.append(f"no rules use {', '.join(graph.skipped)}: they would be taken apart into too many relations")
-    notes += _on_given(model, rules, given)
+    notes += on_given(model, rules, given)
     worries = ["the time limit ended the search before all candidates were counted"] if is_cut else []
     if marked := sorted({head.head.predicate for head in heads if head.constant != NOTHING}):
         worries.append(
@@ -130,7 +131,7 @@ def find(
     return Found(tuple(rules), tuple(given.others), tuple(notes), tuple(worries), n_candidates, graph, tuple(heads))
 
 
-def _on_given(model: Model, rules: Sequence[FoundRule], given: Reading) -> list[str]:
+def on_given(model: Model, rules: Sequence[FoundRule], given: Reading) -> list[str]:
     """What should be known of the model's own rules."""
     made = []
     for rule in rules:
@@ -170,34 +171,47 @@ def _bounded(made: dict[int, tuple[Columns, list[Fit]]], chosen: dict[int, Fit],
     return {at: refitted(made[at][0], fit, 0.0, most=int((clear[at] > every[most]).sum())) for at, fit in chosen.items()}
 
 
-def _on_negatives(made: dict[int, tuple[Columns, list[Fit]]]) -> str:
-    n_sampled = sum(columns.n_sampled for columns, _ in made.values())
+def on_negatives(made: Sequence[Columns]) -> str:
+    """Which atoms were taken as false."""
+    n_sampled = sum(columns.n_sampled for columns in made)
     if not n_sampled:
         return "all atoms that are no facts were taken as false (closed world)"
-    n_atoms = sum(columns.weight.sum() for columns, _ in made.values())
+    n_atoms = sum(columns.weight.sum() for columns in made)
     return (
         f"{n_atoms:,.0f} atoms: {n_sampled:,} are a sample of those that no rule reaches;"
         " what is no fact was taken as false (closed world)"
     )
 
 
-def _rules(columns: Columns, fit: Fit, known: frozenset[str], given: Reading, at: int) -> list[FoundRule]:
-    """The rules of one head: how often it is true at all, and the bodies by how sure their weights are."""
+def rules_of(
+    columns: Columns,
+    fit: Fit,
+    known: frozenset[str],
+    places: Mapping[tuple[int, PathRule], tuple[int, float]],
+    at: int,
+    remarks: Mapping[PathRule, str] | None = None,
+) -> list[FoundRule]:
+    """The rules of one head: how often it is true at all, and the bodies by how sure their weights are.
+
+    places: rule of the model and its sign, by head and body; remarks: of those that are not as they were given.
+    """
     target = columns.target
     base = f"{len(target.first):,} of {target.n_atoms:,} are true"
     number, sign = next(
-        (own for (head, rule), own in given.places.items() if head == at and rule.is_base and rule.head_constant < 0), (None, 1.0)
+        (own for (head, rule), own in places.items() if head == at and rule.is_base and rule.head_constant < 0), (None, 1.0)
     )
     made = [FoundRule(target.text(), round(sign * fit.base, DIGITS), float(fit.error[0]), base, number)]
     order = np.argsort(-abs(fit.weights) / fit.error[1:], kind="stable")
     for place in order.tolist():
         column = int(fit.chosen[place])
         rule, weight, error = columns.rules[column], float(fit.weights[place]), float(fit.error[1 + place])
-        own, sign = given.places[at, rule] if column < columns.n_given else (None, 1.0)
+        own, sign = places[at, rule] if column < columns.n_given else (None, 1.0)
         shown, formula = target.formula(rule, weight, known)
-        shown = shown if own is None else sign * weight
+        remark = remarks.get(rule) if remarks else None
+        shown = shown if own is None or remark else sign * weight
         about = _about(target, rule, weight, int(columns.support[column]), float(columns.body[column]))
-        made.append(FoundRule(formula, round(shown, DIGITS), error, about, own))
+        about = f"{remark}; {about}" if remark else about
+        made.append(FoundRule(formula, round(shown, DIGITS), error, about, own, remark is not None))
     return made
 
 

@@ -47,7 +47,7 @@ def sampled(target: Target, length: int, most: int, seed: Sequence[int], deadlin
         own = np.flatnonzero((hits >= LEAST_HITS) & (found[at, 0] == shape))
         own = own[np.argsort(-uneven[own], kind="stable")][:most]
         made += [_rule(row) for row in found[at[own]].tolist()]
-    return [rule for rule in dict.fromkeys(made) if rule.shape != PAIRS or _says_more(rule.path, (2 * target.number,))]
+    return [rule for rule in dict.fromkeys(made) if rule.shape != PAIRS or says_more(rule.path, (2 * target.number,))]
 
 
 def _rule(row: Sequence[int]) -> PathRule:
@@ -108,7 +108,7 @@ def _ends(
         yield rows(np.full_like(path, NOTHING), OPEN, NOTHING, net.label[other], true)
 
 
-def _says_more(path: tuple[int, ...], head: tuple[int, ...]) -> bool:
+def says_more(path: tuple[int, ...], head: tuple[int, ...]) -> bool:
     """Whether a path is neither the head nor, but for a way there and back along one relation, another path.
 
     `E(x, z) ^ D(w, z) ^ D(w, y)` is left to `E(x, y)`, which holds there; with the head in place of E it says who is alike.

@@ -367,9 +367,14 @@ def held_out_values(columns: Columns, strengths: Sequence[float]) -> tuple[Float
     return value, size
 
 
+def held_out_loss(columns: Columns, fit: Fit, left_out: Bool) -> float:
+    """Less the log-likelihood of what is left out."""
+    eta = fit.log_odds(columns)[left_out]
+    return float(columns.weight[left_out] @ (np.logaddexp(0, eta) - columns.truth[left_out] * eta))
+
+
 def _worth(columns: Columns, fit: Fit, left_out: Bool) -> float:
     eta = fit.log_odds(columns)
-    loss = np.logaddexp(0, eta[left_out]) - columns.truth[left_out] * eta[left_out]
     level = np.unique(np.round(eta, 9), return_inverse=True)[1]
     facts = np.flatnonzero(left_out & columns.truth)
     false = np.flatnonzero(~columns.truth)
@@ -381,7 +386,7 @@ def _worth(columns: Columns, fit: Fit, left_out: Bool) -> float:
         below, upto = (total[np.searchsorted(key[order], key[facts], where)] for where in ("left", "right"))
         last = total[np.searchsorted(key[order], (side[facts] + 1) * (level.max() + 1), "left")]
         found += float((1 / (1 + last - upto + (upto - below) / 2)).sum()) / len(columns.sides)
-    return found - float(columns.weight[left_out] @ loss) / LOG_LIKELIHOOD_A_FACT
+    return found - held_out_loss(columns, fit, left_out) / LOG_LIKELIHOOD_A_FACT
 
 
 def option_chosen(values: Float64, sizes: Float64) -> int:
