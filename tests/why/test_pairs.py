@@ -11,7 +11,7 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.errors import InputError
-from markovlogic.reasons import relation
+from markovlogic.reasons import relation, sampled
 
 RULES = """\
 rec = {%s}
@@ -111,10 +111,12 @@ def test_a_pair_that_hard_rules_exclude_is_decided():
     assert found.probability == 0 and found.logit == -math.inf
 
 
-def test_chains_are_within_their_errors_and_a_planted_error_is_not(tmp_path, monkeypatch):
+@pytest.mark.parametrize("least_share", [0.1, 2.0])  # with the second, rules are always left out by chains of their own
+def test_chains_are_within_their_errors_and_a_planted_error_is_not(tmp_path, monkeypatch, least_share):
     model, evidence, _ = made(3, 5, tmp_path)
     exact = mln.why(model, evidence, "Same(R0,R1)")
     monkeypatch.setattr(relation.PairPath, "_summed", lambda *_: None)
+    monkeypatch.setattr(sampled, "LEAST_SHARE", least_share)
     found = mln.why(model, evidence, "Same(R0,R1)", draws=120, seed=2)
     assert any("chains estimate" in note for note in found.notes) and not found.is_exact
     right = {one.place: one for one in exact.contributions}
@@ -122,6 +124,7 @@ def test_chains_are_within_their_errors_and_a_planted_error_is_not(tmp_path, mon
     z += [(one.without - right[one.place].without) / one.without_stderr for one in found.contributions]
     assert np.abs(z).max() < 6  # of a dozen numbers, a false alarm in 10^7 runs
     assert max(abs(one.log_odds - 1.2 * right[one.place].log_odds) / one.stderr for one in found.contributions) > 6
+    assert max(abs(one.without - right[one.place].without - 0.05) / one.without_stderr for one in found.contributions) > 6
 
 
 def test_the_part_of_a_pair_gives_what_the_whole_gives(tmp_path):

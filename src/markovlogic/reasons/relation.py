@@ -7,8 +7,9 @@ number. So a problem with the records of the pair's part alone gives the same an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,25 +19,31 @@ from markovlogic.language.equivalence import Equivalence, Found, equivalences
 from markovlogic.language.syntax import Constant, Variable
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.methods.partition.exact import solve_parts
+from markovlogic.methods.partition.layout import layout_of
 from markovlogic.methods.partition.network import PartitionNetwork, partition_network
 from markovlogic.methods.partition.parts import only, parts_of
-from markovlogic.methods.sampling.partition import Partition
+from markovlogic.methods.sampling.partition import Partition, PartitionState
 from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.reasons.exact import Contributions, quadrature
 from markovlogic.reasons.local import LocalNetwork
+from markovlogic.reasons.sampled import CHAINS, bits, ratio, reweighted
 from markovlogic.reasons.values import PairParts
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Schedule
+from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int64, frozen
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.partition.layout import Layout
 
 LEAST_LIKELY = (1e-6, 1e-4, 1e-3, 1e-2, 0.05)  # probabilities of pairs below which records are left out, one after the other
 MOST_RECORDS = 60  # of a part: more are made fewer by the next of these
 FEW_RECORDS = 24  # of a relation that is not made smaller
 PANELS = (1, 2, 4, 8, 16, 32)
 NODES = 8  # of Gauss and Legendre, where chains run at each
-CHAINS, DRAWS, BURN_IN = 64, 400, 200
+DRAWS, BURN_IN = 400, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +222,9 @@ class PairPath:
         solved = solve_parts(network, parts, parts.moves)
         return (solved.marginal[network.row_of], solved.log_z) if solved.parts[parts.moves].all() else None
 
-    def drawn(self, share: float, truth: bool | None, without: int | None, stream: str) -> tuple[Float64, Float64]:
+    def drawn(self, share: float, truth: bool | None, stream: str) -> tuple[Float64, Float64]:
         """Probability of each atom and its standard error, from chains."""
-        network = self._network(share, truth, without)
+        network = self._network(share, truth, None)
         parts = parts_of(network)
         rows = np.unique(network.row_of)
         rows = rows[~network.decided(rows) & parts.moves[parts.of_row[rows]]].astype(np.int32)
@@ -229,6 +236,38 @@ class PairPath:
             found = run(Task(Partition(), only(network, parts, parts.moves), rows), schedule).atoms
             mean[rows], error[rows] = found.mean, found.stderr
         return mean[network.row_of], error[network.row_of]
+
+    def free(self) -> tuple[Float64, Float64, Callable[[int], Float64]]:
+        """Draws of the model: (draws, 64) of the atom, (draws, n_rules, 64) of each rule's weight; and draws without a rule.
+
+        The chains that draw without a rule go on from where those of the model ended.
+        """
+        local, network = self.local, self._network(1.0, None, None)
+        parts = parts_of(network)
+        moves = parts.moves[parts.of_row] & ~network.decided(np.arange(network.n_all, dtype=np.int32))
+        bias = local.bias * moves[network.row_of]
+        sampler = Partition().build(only(network, parts, parts.moves), CHAINS)
+        state = sampler.init(np.random.SeedSequence([self.seed, 1]))
+        n_draws = DRAWS if self.draws is None else self.draws
+
+        def drawn(layout: Layout, state: PartitionState) -> tuple[Float64, Float64]:
+            atom, weight = np.zeros((n_draws, CHAINS)), np.zeros((n_draws, len(local.rules), CHAINS))
+            for draw in range(-BURN_IN, n_draws):
+                cancellation.check()
+                sampler.step_by(layout, state)
+                if draw >= 0:
+                    world = bits(state.world[network.row_of])
+                    atom[draw], weight[draw] = world[local.target], bias @ world
+            return atom, weight
+
+        def without(rule: int) -> Float64:
+            rows = sampler.network.rows
+            left = np.bincount(network.row_of, bias[local.rules.index(rule)], network.n_all)
+            changed = frozen(replace(rows, atom_bias=rows.atom_bias - left))
+            ended = PartitionState(state.world.copy(), state.generator.copy(), state.block.copy())
+            return drawn(layout_of(replace(sampler.network, rows=changed)), ended)[0]
+
+        return *drawn(sampler.layout, state), without
 
     def difference(self, shares: Float64) -> tuple[Float64, Float64]:
         """What the atom makes of all atoms, at points of the path: (n, n_soft) of no clauses, (n, n_all)."""
@@ -262,22 +301,19 @@ def _sampled(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, floa
     node, measure = np.polynomial.legendre.leggauss(NODES)
     total, variance = np.zeros(n_all), np.zeros(n_all)
     for at, (share, width) in enumerate(zip((node + 1) / 2, measure / 2, strict=True)):
-        true, error = path.drawn(float(share), True, None, f"{at} true")
-        false, other = path.drawn(float(share), False, None, f"{at} false")
+        true, error = path.drawn(float(share), True, f"{at} true")
+        false, other = path.drawn(float(share), False, f"{at} false")
         total += width * (true - false)
         variance += width**2 * (error**2 + other**2)
-    ends = {share: path.drawn(share, None, None, f"at {share}") for share in (0.0, 1.0)}
-    (base, base_error), (logit, logit_error) = (_logit_with_error(p[target], e[target]) for p, e in ends.values())
+    atom, weight, anew = path.free()
+    base, base_error = _logit_with_error(*(own[target] for own in path.drawn(0.0, None, "at 0")))
+    logit, logit_error = _logit_with_error(*ratio(atom.sum(axis=0), np.full(CHAINS, float(len(atom)))))
     bias = local.bias * total
     bias_error = np.abs(local.bias) * np.sqrt(variance)
     # errors of pairs in one part go together, so that they are added, not their squares
     errors = {rule: float(bias_error[row].sum()) for row, rule in enumerate(local.rules)}
-    without = {}
-    for rule in local.rules:
-        p, e = path.drawn(1.0, None, rule, f"without {rule}")
-        without[rule] = float(p[target]), float(e[target])
     found = Contributions(logit, base, nothing, nothing, bias, bias_error, errors, logit_error, base_error)
-    return found, without
+    return found, reweighted(local.rules, atom, weight, anew)
 
 
 def _share(logit: float) -> float:

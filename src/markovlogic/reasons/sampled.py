@@ -8,6 +8,7 @@ are near. The 64 ladders of chains have nothing in common, and give the standard
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,7 +83,7 @@ class SampledPath:
         atom, weight = np.zeros((self.draws, CHAINS)), np.zeros((self.draws, len(self.local.rules), CHAINS))
         for draw in range(self.draws):
             _, world, weight[draw] = ladder.sweep(1)[-1]
-            atom[draw] = _bits(world[[self.local.target]])[0]
+            atom[draw] = bits(world[[self.local.target]])[0]
         return atom, weight, ladder.states[-1]
 
     def draw_free(
@@ -101,8 +102,8 @@ class SampledPath:
         for draw in range(self.draws):
             cancellation.check()
             sampler.step(state, 1)
-            atom[draw] = _bits(state.world[[local.target]])[0]
-            weight[draw] = _by_rule(local, _bits(_held(local.network, state.world)), _bits(state.world))
+            atom[draw] = bits(state.world[[local.target]])[0]
+            weight[draw] = _by_rule(local, bits(_held(local.network, state.world)), bits(state.world))
         return atom, weight, state
 
 
@@ -135,7 +136,7 @@ class _Ladder:
             for sampler, state in zip(self._samplers, self.states, strict=True):
                 sampler.step(state, 1)
                 held = _held(self.local.network, state.world)
-                found.append((held, state.world.copy(), _by_rule(self.local, _bits(held), _bits(state.world))))
+                found.append((held, state.world.copy(), _by_rule(self.local, bits(held), bits(state.world))))
             self._exchange([by_rule.sum(axis=0) for _, _, by_rule in found])
         return found
 
@@ -164,7 +165,8 @@ def _by_group(words: np.ndarray) -> np.ndarray:
     return np.bitwise_count(words.astype("<u8").view(np.uint8).reshape(len(words), GROUPS)).T
 
 
-def _bits(words: np.ndarray) -> np.ndarray:
+def bits(words: np.ndarray) -> np.ndarray:
+    """(n, 64) numbers: 1 in the chains where the word has the bit."""
     return np.unpackbits(words.astype("<u8").view(np.uint8).reshape(len(words), 8), axis=1, bitorder="little").astype(np.float64)
 
 
@@ -225,20 +227,27 @@ def sample(path: SampledPath, logit: float, logit_error: float, base: float, bas
 def without_rules(path: SampledPath) -> dict[int, tuple[float, float]]:
     """The probability without each rule, and its standard error: reweighted draws, or a run of its own from warm chains."""
     atom, weight, state = path.draw_tempered()
+    return reweighted(path.local.rules, atom, weight, lambda rule: path.draw_free(_without(path.local, rule), state)[0])
+
+
+def reweighted(
+    rules: Sequence[int], atom: Float64, weight: Float64, anew: Callable[[int], Float64]
+) -> dict[int, tuple[float, float]]:
+    """The same from draws (draws, 64) of the atom and (draws, n_rules, 64) of each rule's weight; anew: draws without a rule."""
     found = {}
-    for row, rule in enumerate(path.local.rules):
+    for row, rule in enumerate(rules):
         log = -weight[:, row]
         importance = np.exp(log - log.max())
         worth = importance.sum() ** 2 / (importance**2).sum() / importance.size
         if worth >= LEAST_SHARE and LEAST_SEEN <= atom.sum() <= atom.size - LEAST_SEEN:
-            found[rule] = _ratio((importance * atom).sum(axis=0), importance.sum(axis=0))
+            found[rule] = ratio((importance * atom).sum(axis=0), importance.sum(axis=0))
         else:
-            own, _, _ = path.draw_free(_without(path.local, rule), state)
-            found[rule] = _ratio(own.sum(axis=0), np.full(CHAINS, float(path.draws)))
+            own = anew(rule)
+            found[rule] = ratio(own.sum(axis=0), np.full(CHAINS, float(len(own))))
     return found
 
 
-def _ratio(top: Float64, bottom: Float64) -> tuple[float, float]:
+def ratio(top: Float64, bottom: Float64) -> tuple[float, float]:
     """A ratio of sums over chains, and its standard error by leaving out one chain at a time."""
     value = float(top.sum() / bottom.sum())
     left = (top.sum() - top) / (bottom.sum() - bottom)
