@@ -235,7 +235,7 @@ def _rows(variables: Variables, ties: Ties, tables: Tables) -> tuple[Rows, Int32
     scratch.stamp.fill(-1)
     write_rows(clauses, tables, scratch, n, row, weight, outside)
     order = np.lexsort((row[VALUE], row[MASK], row[TO]))
-    bucket, mask, value, inverse, begin, end = row[:, order]
+    bucket, mask, value, inverse, begin, end = row.take(order, axis=1)  # rows in C order for the kernels, always
     return Rows(bucket, mask, value, inverse, begin, end, weight[order]), outside
 
 
