@@ -49,8 +49,9 @@ def test_faults_facts_and_weights():
     assert [fault["line"] for fault in failed["faults"]] == [2] and "undeclared predicate Q" in failed["failed"]
     assert done(worker, do="why", atom="P(A)")["failed"].startswith("there is no result")
     facts = done(worker, do="facts")["predicates"]
-    assert facts["Smokes"] == {"count": 2, "found": 2, "has_numbers": False, "facts": [["Smokes(Ann)", ""], ["!Smokes(Dan)", ""]]}
-    assert done(worker, do="facts", search="(dan")["predicates"]["Smokes"]["facts"] == [["!Smokes(Dan)", ""]]
+    table = {"columns": ["person"], "facts": [["Smokes(Ann)", ["Ann"], ""], ["!Smokes(Dan)", ["Dan"], ""]]}
+    assert facts["Smokes"] == {"count": 2, "found": 2, "has_numbers": False, **table}
+    assert done(worker, do="facts", search="(dan")["predicates"]["Smokes"]["facts"] == [["!Smokes(Dan)", ["Dan"], ""]]
     learned = done(worker, do="learn", query="Smokes")
     assert learned["text"].count("=>") == 2 and mln.Model.parse(learned["text"]).rules[0].weight != 0.5
     assert "// Smoking causes cancer" in learned["text"]

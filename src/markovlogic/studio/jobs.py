@@ -124,7 +124,7 @@ class Worker:
         return explain(model, evidence, job["query"], progress=self, **_assumed(prepared, job), **options).as_dict()
 
     def facts(self, job: Job) -> dict[str, Any]:
-        """The evidence by predicate, as far as it is shown; `search`: only facts whose text has it."""
+        """The evidence as a table for each predicate, as far as it is shown; `search`: only facts whose text has it."""
         from markovlogic.data.arrow import atom_names
         from markovlogic.data.evidence import FALSE, TRUE, codes
 
@@ -140,8 +140,10 @@ class Worker:
             for at in rows[:FACTS_SHOWN]:
                 log_odds = 0.0 if own.log_odds is None else float(own.log_odds[at])
                 says = f"{1 / (1 + math.exp(-log_odds)):.4g}" if log_odds else "" if own.number is None else f"{own.number[at]:g}"
-                shown.append([f"{signs.get(int(own.truth[at]), '?')}{texts[at]}", says])
-            found[name] = {"count": len(own), "found": len(rows), "has_numbers": own.number is not None, "facts": shown}
+                names = [domain.names[number] for domain, number in zip(domains, own.args[at].tolist(), strict=True)]
+                shown.append([f"{signs.get(int(own.truth[at]), '?')}{texts[at]}", names, says])
+            about = {"count": len(own), "found": len(rows), "has_numbers": own.number is not None}
+            found[name] = {**about, "columns": problem.model.predicates[name].types, "facts": shown}
         return {"predicates": found}
 
     def learn(self, job: Job) -> dict[str, Any]:

@@ -260,16 +260,23 @@ function toggle(fact) {
   drawFacts();
 }
 
+// One column for each argument; then the number, or whether it is true, which a click changes, and how probable it is.
+function factTable(one, changed) {
+  const soft = !one.has_numbers && one.facts.some(([, , says]) => says);
+  const heads = [...one.columns, ...(one.has_numbers ? ["value"] : soft ? ["truth", "probability"] : ["truth"])];
+  return h("table", {}, h("thead", {}, h("tr", {}, heads.map(head => h("th", {scope: "col"}, head)))), h("tbody", {}, one.facts.map(([fact, names, says]) => {
+    const now = changed.get(fact.replace(/^[!?]/, "")), truth = {"!": "false", "?": "unknown"}[(now ?? fact)[0]] ?? "true";
+    const flip = () => h("button", {type: "button", className: `chip${now ? " off" : ""}`, "aria-label": now ?? fact, title: now ? "take the change back" : "assume the opposite in the next run", onclick: () => toggle(fact)}, truth);
+    return h("tr", {}, names.map(name => h("td", {}, name)), one.has_numbers ? h("td", {}, says) : [h("td", {}, flip()), soft ? h("td", {}, now ? "" : says) : null]);
+  })));
+}
+
 function drawFacts() {
   const changed = new Map(changes.map(one => [one.replace(/^[!?]/, ""), one])), wanted = facts.querySelector("input")?.value ?? "";
   const own = h("input", {placeholder: "Change a fact: !Smokes(Ann)", "aria-label": "change a fact"});
   const form = h("form", {className: "tools", onsubmit: event => { event.preventDefault(); if (own.value.trim()) { changes.push(own.value.trim()); drawFacts(); } }}, own, button("Change", () => form.requestSubmit()));
   facts.replaceChildren(...Object.entries(known).filter(([, one]) => one.found).map(([name, one]) => h("details", {open: one.found <= 40 || opened.has(name), ontoggle() { this.open ? opened.add(name) : opened.delete(name); }}, h("summary", {}, `${name}: ${one.found < one.count ? `${one.found.toLocaleString("en")} of ` : ""}${one.count.toLocaleString("en")} ${one.count === 1 ? "fact" : "facts"}`),
-    h("div", {className: "list"}, one.facts.map(([fact, says]) => {
-      const now = changed.get(fact.replace(/^[!?]/, "")), more = says ? h("span", {className: "dim"}, ` ${says}`) : null;
-      if (one.has_numbers) return h("span", {className: "chip"}, fact, more);
-      return h("button", {type: "button", className: `chip${now ? " off" : ""}`, title: now ? "take the change back" : "assume the opposite in the next run", onclick: () => toggle(fact)}, now ?? fact, now ? null : more);
-    }), one.found > one.facts.length ? h("p", {className: "dim"}, `and ${(one.found - one.facts.length).toLocaleString("en")} more`) : null))),
+    h("div", {className: "list"}, factTable(one, changed), one.found > one.facts.length ? h("p", {className: "dim"}, `and ${(one.found - one.facts.length).toLocaleString("en")} more`) : null))),
   form, changes.length ? h("p", {className: "changes"}, "Changed for the next run: ", changes.map(one => h("button", {type: "button", className: "chip off", onclick: () => { changes = changes.filter(other => other !== one); drawFacts(); }}, `${one} ✕`))) : "");
   if (wanted) own.value = "";
 }
