@@ -25,7 +25,8 @@ def test_spark_gives_the_bits_of_duckdb(tmp_path: Path) -> None:
         here = rows_of(engine, OPTIONS)
     arguments = "--master local[2,4] --driver-memory 1g pyspark-shell"
     env = {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
-    env.pop("SPARK_REMOTE", None)
+    for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"):  # what sessions of other tests set
+        env.pop(name, None)
     out = tmp_path / "found.json"
     ran = subprocess.run([PYTHON, "-m", "tests.scale_out.on_spark", str(out)], env=env, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr[-3000:]
