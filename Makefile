@@ -5,6 +5,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 BIN := .venv/bin
 STAMP := .venv/.installed
 JOBS ?= 2
+# tests start hundreds of commands: without saved bytecode each of them compiles every module again
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test check bench mutants attack wheel docs clean
 
