@@ -108,3 +108,10 @@ def test_what_would_never_be_ground_is_answered(tmp_path):
 def test_a_domain_of_one_constant_is_left_as_it_is():
     assert reduced_places("ta = {A1}\nP(ta)\n1 P(x)\n") == {}
     assert reduced_places("ta = {A1}\ntb = {B1, B2}\nR(ta, tb)\n1 R(x, y)\n") == {"R": (False, True)}
+
+
+def test_an_atom_beside_an_equivalence_relation_that_stays_is_named_in_the_query():
+    """One constant stands for all of P, not of Same; the query names another."""
+    text = "p = {A, B, C}\nP(p)\nS(p, p)\n1.5 S(x, y) => P(z)\nS(x, x).\nS(x, y) => S(y, x).\nS(x, y) ^ S(y, z) => S(x, z).\n"
+    for each in (text, text.replace("1.5 S(x, y) => P(z)", "1.5 !S(x, y) v !Known(S(y, y))\n0.5 P(z)")):
+        assert set(maximize(Model.parse(each), None, "P(C)")) == {"P(C)"}

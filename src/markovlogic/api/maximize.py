@@ -150,7 +150,7 @@ def _solved(prepared: PreparedProblem, work: Work, resources: Resources, watch: 
         if smaller is not None:
             record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
-            return _world(prepared.problem, found.analysis.query.atoms if found.atoms is None else found.atoms, found, record)
+            return _world(prepared.problem, found.analysis.query.atoms if found.atoms is None else found.atoms(), found, record)
         solved_problem = found.analysis.prepared.problem
         query = _of_representatives(prepared.problem, smaller, solved_problem, include_evidence=include_evidence)
         remarks = (smaller.note, *found.optimum.remarks)
@@ -200,7 +200,7 @@ class _Found:
     truth: Callable[[Int64], Bool]
     analysis: Analysis
     network: NetworkKind
-    atoms: tuple[QueryAtoms, ...] | None = None  # the answer, where it is known already
+    atoms: Callable[[], tuple[QueryAtoms, ...]] | None = None  # the answer, where `analysis.query` does not give it
 
 
 def _never_ground(analysis: Analysis, work: Work) -> _Found | None:
@@ -253,8 +253,10 @@ def _by_partitions(analysis: Analysis, work: Work) -> _Found | None:
             found[rows] = of_codes(name, code) == TRUE
         return found
 
-    query_parts = query_atoms(whole, include_evidence=questions.include_evidence, possible=possible)
-    atoms = tuple(replace(part, truth=of_codes(part.predicate, part.code)) for part in query_parts)
+    def atoms() -> tuple[QueryAtoms, ...]:
+        query_parts = query_atoms(whole, include_evidence=questions.include_evidence, possible=possible)
+        return tuple(replace(part, truth=of_codes(part.predicate, part.code)) for part in query_parts)
+
     return _Found(best, of_numbers, analysis, NetworkKind.NONE, atoms)
 
 

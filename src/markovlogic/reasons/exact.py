@@ -23,7 +23,7 @@ from markovlogic.system.arrays import Float64, Int32
 
 NODES = 16  # of Gauss and Legendre in a panel
 PANELS = (1, 2, 4, 8, 16, 32, 64)
-TOLERANCE = 1e-9  # of the sum of contributions
+TOLERANCE = 1e-9  # of the sum of contributions, and of what they may be off by together
 MOST_WIDTH = 16
 MOST_ENTRIES = 2**24  # of one elimination
 
@@ -123,6 +123,23 @@ def quadrature(
         clause, atom = difference(share)
         by_clause = (measure @ clause) * local.network.clause_weight[: local.network.n_soft]
         by_bias = (measure @ atom) * local.bias
-        if abs(by_clause.sum() + by_bias.sum() + base - logit) <= TOLERANCE * max(1.0, abs(logit)):
+        off = abs(by_clause.sum() + by_bias.sum() + base - logit)  # 0 where wrong parts make up for each other
+        off += _may_be_off(clause) @ np.abs(local.network.clause_weight[: local.network.n_soft])
+        off += _may_be_off(atom) @ np.abs(local.bias).sum(axis=0)
+        if off <= TOLERANCE * max(1.0, abs(logit)):
             break
     return Contributions(logit, base, by_clause, zero_clause, by_bias, zero_bias, {})
+
+
+def _may_be_off(value: Float64) -> Float64:
+    """(n,) errors of integrals, estimated; value: (n_panels * NODES, n) at the nodes.
+
+    In each panel Legendre coefficients fall geometrically. The nodes show those up to NODES - 1, and the rule is right for
+    degrees below 2 * NODES, so that its error is like the square of the last coefficients.
+    """
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    last = np.polynomial.legendre.legvander(node, NODES - 1)[:, -2:] * weight[:, None] * NODES  # odd and even
+    rows = value.reshape(len(value) // NODES, NODES, value.shape[1])
+    coefficient = np.abs(np.einsum("kt,pkn->ptn", last, rows)).max(axis=1)
+    size = np.abs(rows).max(axis=1)
+    return np.asarray((coefficient**2 / np.where(size > 0.0, size, 1.0)).mean(axis=0))
