@@ -72,6 +72,13 @@ def test_small_changes_are_grounded_by_themselves(tmp_path: Path, monkeypatch: p
     assert any(inside is not None and not inside.all() for inside in by_change)
 
 
+def test_weights_of_formulas_that_are_always_true_count_in_log_z(tmp_path: Path) -> None:
+    """No clause is left of such a formula, only a constant."""
+    for weight in (1.5, 1.6):
+        result = mln.infer(mln.Model.parse(f"F\n{weight} F v !F\n"), (), "F", state=tmp_path / "state")
+        assert result.run.log_z == pytest.approx(weight + np.log(2.0), abs=1e-12)
+
+
 def test_an_untouched_component_keeps_its_answer_bit_by_bit(tmp_path: Path) -> None:
     model = mln.Model.parse("P(thing)\nR(thing, thing)\n0.7 P(x)\n1.1 R(x, y) => (P(x) <=> P(y))\n")
     pairs = [f"R(A{n},A{n + 1})" for n in range(6)] + [f"R(B{n},B{n + 1})" for n in range(6)]

@@ -94,8 +94,7 @@ class Snapshot:
 
 def rules_digest(prepared: PreparedProblem) -> str:
     """A digest of the rules as they are grounded."""
-    own = prepared.lowered
-    text = repr((own.templates, own.definitions, own.numbers, sorted(prepared.problem.model.predicates)))
+    text = repr((prepared.lowered, sorted(prepared.problem.model.predicates)))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
