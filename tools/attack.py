@@ -185,35 +185,84 @@ class Attack:
         yield from self.check(kind, lambda: mln.symmetries(self.model, evidence, query, kind=kind), self.orbits)
         yield from self.check("explain", lambda: mln.explain(self.model, evidence, query=query), self.sizes)
 
-    def explained(self) -> Iterator[str]:
+    def explained(self, **options: Any) -> Iterator[str]:
         """Contributions to one atom, which the query may or may not name."""
         atoms = sorted(atom for atom in self.judged.open if atom[0] in self.case.queried)
         if atoms:
             atom = self.rng.choice(atoms)
-            run = partial(mln.why, self.model, self.evidence, shown(atom), query=self.case.query)
+            run = partial(mln.why, self.model, self.evidence, shown(atom), query=self.case.query, **options)
             yield from self.check(f"why {shown(atom)}", run, partial(self.contributions, atom))
 
     def remembered(self) -> Iterator[str]:
-        """A run with a state, and runs after changes that keep what they can."""
+        """Runs with a state, after changes of the case and of options, with the facts in any order."""
         maker, folder = Maker(self.rng, Features()), tempfile.mkdtemp()
         maker.has_numbers = maker.has_known = maker.is_strong = True
         maker.has_soft = bool(self.case.soft)
         maker.usable = sorted({*self.case.names, "P", "Q"})
-        method = self.rng.choice(("auto", "auto", "auto", "exact", "gibbs", "mcsat"))
-        options: dict[str, Any] = {"method": method, "state": os.path.join(folder, "state")}
-        if method in ("gibbs", "mcsat"):
-            options |= {"chains": self.rng.choice((16, 64)), "draws": 400, "seed": self.seed}
+        options: dict[str, Any] = {}
         try:
             own = self
             for step in range(4):
-                for fault in own.check(f"{method}, step {step}", partial(own.infer, **options), own.estimates_or_exact):
+                if not options or self.rng.random() < 0.4:
+                    options = self.options_with_state()
+                for fault in own.with_state(f"{options.get('method')}, step {step}", options, folder):
                     yield fault if fault == REFUSED else f"{fault}\n{own.case.model_text}{own.case.evidence_text}"
-                best = os.path.join(folder, "best")
-                run = partial(mln.maximize, own.model, own.evidence, own.case.query, state=best, tries=2)
-                yield from own.check(f"map, step {step}", run, own.world)
-                own = Attack(maker.changed(own.case), self.seed, Path(folder))
+                own = Attack(maker.changed(own.case), self.seed + step, Path(folder))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def options_with_state(self) -> dict[str, Any]:
+        """Options that answers of chains depend on, or none."""
+        method = self.rng.choice(("auto", "auto", "auto", "exact", "gibbs", "mcsat", "tempered"))
+        if method in ("auto", "exact"):
+            return {"method": method}
+        drawing = {"chains": self.rng.choice((16, 64)), "draws": self.rng.choice((300, 400)), "seed": self.rng.randrange(3)}
+        return {"method": method, **drawing}
+
+    def with_state(self, label: str, options: dict[str, Any], folder: str) -> Iterator[str]:
+        """All that takes a state, on one folder a kind."""
+        state = {kind: os.path.join(folder, kind) for kind in ("marginals", "map", "cluster")}
+        lines = self.case.evidence_text.splitlines()
+        self.rng.shuffle(lines)
+        Path(self.evidence).write_text("\n".join(lines) + "\n")
+        run = partial(self.infer, **options, state=state["marginals"])
+        yield from self.check(label, run, partial(self.drawn_as_wanted, options))
+        best = partial(mln.maximize, self.model, self.evidence, self.case.query, state=state["map"], tries=2)
+        yield from self.check(f"map, {label}", best, self.world)
+        if self.rng.random() < 0.3:
+            few = self.rng.choice((1, 3))
+            run = partial(self.infer, **options, state=state["marginals"], top=few)
+            yield from self.check(f"the first {few}, {label}", run, partial(self.largest, few))
+        if self.rng.random() < 0.3 and os.path.exists(os.path.join(state["marginals"], "manifest.json")):
+            yield from self.explained(state=state["marginals"])
+        if "Same" in self.case.names and self.case.query == ["Same"]:  # other queries may close what has evidence
+            run = partial(mln.cluster, self.model, self.evidence, "Same", draws=400, seed=self.seed, state=state["cluster"])
+            yield from self.check(f"clusters, {label}", run, self.pairs)
+
+    def drawn_as_wanted(self, options: dict[str, Any], result: Any) -> str:
+        """Right marginals, which chains with other options did not draw."""
+        drawn = result.run
+        wanted = [(name, options.get(name)) for name in ("chains", "draws", "seed")]
+        if drawn.draws and drawn.method == options["method"]:
+            for name, value in wanted:
+                if value is not None and getattr(drawn, name) != value:
+                    return f"{name} is {getattr(drawn, name)}, wanted {value}"
+        return self.estimates_or_exact(result)
+
+    def largest(self, few: int, result: Any) -> str:
+        """The rows that `top` leaves of each item: their probabilities, and that no exact one is larger."""
+        if result.guarantee == "unbounded" or result.concerns():
+            return ""
+        known, found = dict(self.expected()), _by_name(result)
+        for name, row in found.items():
+            if not abs(row["probability"] - known[name]) <= WIDEST_Z * (row["stderr"] or 0.0) + 1e-6:
+                return f"{name} is {known[name]}, got {row['probability']} with an error of {row['stderr']}"
+        for item in self.case.query:
+            own = [p for name, p in known.items() if item in (name, name.partition("(")[0])]
+            left = [row["probability"] for name, row in found.items() if item in (name, name.partition("(")[0])]
+            if not result.run.draws and not np.allclose(sorted(own)[-few:], sorted(left)[-few:], atol=1e-6):
+                return f"the {few} largest of {item} are {sorted(own)[-few:]}, got {sorted(left)}"
+        return ""
 
     def estimates_or_exact(self, result: Any) -> str:
         """Marginals, within their errors where they were sampled."""
@@ -405,7 +454,7 @@ FAMILIES = {
     "symmetry": Family(Features(), Attack.symmetries),
     "known": Family(Features(known=1.0), Attack.exact),
     "why": Family(Features(equivalence=0.1), Attack.explained),
-    "state": Family(Features(equivalence=0.1), Attack.remembered),
+    "state": Family(Features(equivalence=0.15, known=0.3), Attack.remembered),
 }
 
 

@@ -37,6 +37,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("serve", "ui", "gui"), "studio"),
 }
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
+REPEATED = ("infer", "map", "cluster")  # with a state, their results are kept for the same command on the same files
 UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 app = typer.Typer(
@@ -50,13 +51,17 @@ app = typer.Typer(
 )
 
 
-def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
+def _interruptible(name: str, command: Callable[..., int]) -> Callable[..., int]:
     """Let signals and limits end a command wherever it is; typer would swallow Ctrl-C without a word."""
 
     @functools.wraps(command)
-    def call(*args: Any, **more: Any) -> int:
+    def call(**given: Any) -> int:
         try:
-            return worker.wait_for(lambda: command(*args, **more))
+            if name in REPEATED and given.get("state"):
+                from markovlogic.cli.again import remembering
+
+                return worker.wait_for(lambda: remembering(name, command, given))
+            return worker.wait_for(lambda: command(**given))
         except KeyboardInterrupt:
             raise interrupted() from None
 
@@ -102,7 +107,7 @@ def add_commands(arguments: Sequence[str] = ()) -> typer.Typer:
         except InputError as error:
             show_message(f"warning: mln {name} is left out: {error.faults[0].one_line()}")
             continue
-        app.command(name, cls=QuickCommand)(_interruptible(command))
+        app.command(name, cls=QuickCommand)(_interruptible(name, command))
     return app
 
 

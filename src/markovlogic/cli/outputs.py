@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from markovlogic.report.terminal import shown_on
 
@@ -33,8 +33,24 @@ def refuse_overwriting(outputs: Iterable[str], inputs: Iterable[str]) -> None:
             raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
 
 
+_listeners: list[list[str]] = []
+
+
+@contextlib.contextmanager
+def messages_heard() -> Iterator[list[str]]:
+    """The messages that are shown in this block."""
+    heard: list[str] = []
+    _listeners.append(heard)
+    try:
+        yield heard
+    finally:
+        _listeners.remove(heard)
+
+
 def show_message(text: str) -> None:
     """Write a message; a closed standard error is not a failure."""
+    for heard in _listeners:
+        heard.append(text)
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(shown_on(sys.stderr, text) + "\n")
         sys.stderr.flush()

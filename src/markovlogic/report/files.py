@@ -12,11 +12,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from markovlogic.data.arrow import arrow_text
 from markovlogic.errors import InputError
-from markovlogic.results.marginals import Marginals
+
+if TYPE_CHECKING:
+    from markovlogic.results.marginals import Marginals
 
 STANDARD_OUTPUT = "-"
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
@@ -283,6 +284,8 @@ def _quoted(column: Any) -> Any:
     """Quote fields that hold a comma, a quote or a line break."""
     import pyarrow.compute as pc
 
+    from markovlogic.data.arrow import arrow_text
+
     quote, nothing = arrow_text('"', large=True), arrow_text("", large=True)
     doubled = pc.replace_substring(column, '"', '""')
     return pc.if_else(
@@ -292,6 +295,8 @@ def _quoted(column: Any) -> Any:
 
 def _joined(columns: list[Any], separator: str) -> bytes:
     import pyarrow.compute as pc
+
+    from markovlogic.data.arrow import arrow_text
 
     between = arrow_text(separator, large=True)
     lines = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement="")

@@ -19,6 +19,7 @@ from markovlogic.language.syntax import Model
 from markovlogic.results.answers import Values
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.running.warm import Ended
+from markovlogic.state import LAST_RUN
 from markovlogic.state.keys import mixed
 from markovlogic.state.snapshot import Snapshot
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, frozen
@@ -280,6 +281,7 @@ class StateFolder:
             arrays |= {f"snapshot.{name}": array for name, array in kept.snapshot.arrays().items()}
         saved = [Saved(name, array, 0) for name, array in arrays.items()]
         run = {"state": FORMAT, "version": __version__}
+        (self.directory / LAST_RUN).unlink(missing_ok=True)  # it belongs to the state that is replaced
         self._store.write(run, json.loads(json.dumps(facts)), saved, background=False)
         return note
 
