@@ -1,6 +1,7 @@
-"""Splink with the settings of its documentation: `linkage_splink.py NAME TABLE PREFIX` writes PREFIX-0.5.csv and PREFIX-0.9.csv.
+"""Splink with settings of its documentation: `linkage_splink.py NAME TABLE PREFIX PAGE` writes PREFIX-0.5.csv and PREFIX-0.9.csv.
 
-Run by `linkage.py` with an interpreter that has Splink 5; nothing of markovlogic is imported.
+Run by `linkage.py` with an interpreter that has Splink 5; nothing of markovlogic is imported. PAGE says which page of the
+documentation, where it has several models of the same table.
 """
 
 import sys
@@ -9,7 +10,7 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
 
-def people(cl: Any, block_on: Any) -> tuple[Any, ...]:
+def people(cl: Any, block_on: Any, page: str) -> tuple[Any, ...]:
     """RLdata: names and birthdays in three columns."""
     comparisons = [
         *(cl.NameComparison(column) for column in ("fname_c1", "lname_c1")),
@@ -26,26 +27,38 @@ def people(cl: Any, block_on: Any) -> tuple[Any, ...]:
     return comparisons, [block_on(*rule) for rule in rules], sure, 0.7, 1e6, training
 
 
-def fake(cl: Any, block_on: Any) -> tuple[Any, ...]:
-    """The tutorial, with the blocking rules of its page on evaluation."""
-    comparisons = [
-        cl.NameComparison("first_name"),
-        cl.NameComparison("surname"),
-        cl.LevenshteinAtThresholds("dob", 1),
-        cl.ExactMatch("city").configure(term_frequency_adjustments=True),
-        cl.EmailComparison("email"),
-    ]
-    sure = [
+def fake(cl: Any, block_on: Any, page: str) -> tuple[Any, ...]:
+    """The models of fake_1000 that the documentation has; the last two are those of two pages, with all pairs compared."""
+    names = [cl.NameComparison("first_name"), cl.NameComparison("surname")]
+    born = cl.DateOfBirthComparison("dob", input_is_string=True)
+    rest = [cl.ExactMatch("city").configure(term_frequency_adjustments=True), cl.EmailComparison("email")]
+    tutorial = [*names, cl.LevenshteinAtThresholds("dob", 1), *rest]
+    quickstart = [names[0], cl.JaroAtThresholds("surname"), born, *rest]
+    labels = [cl.ForenameSurnameComparison("first_name", "surname"), born, *rest]
+    close = "l.first_name = r.first_name and levenshtein(r.surname, l.surname) <= 2"
+    several = [
         "l.first_name = r.first_name and levenshtein(r.dob, l.dob) <= 1",
         "l.surname = r.surname and levenshtein(r.dob, l.dob) <= 1",
-        "l.first_name = r.first_name and levenshtein(r.surname, l.surname) <= 2",
+        close,
         "l.email = r.email",
     ]
-    rules = [block_on(column) for column in ("first_name", "surname", "dob", "email")]
-    return comparisons, rules, sure, 0.7, 1e6, [block_on("first_name", "surname"), block_on("dob")]
+    by_name, by_date, by_mail = block_on("first_name", "surname"), block_on("dob"), block_on("email")
+    few = [block_on("first_name", "dob"), close, by_mail]
+    single = {column: block_on(column) for column in ("first_name", "surname", "dob", "email", "city")}
+    four = [single[column] for column in ("first_name", "surname", "dob", "email")]
+    models = {
+        "quickstart": (quickstart, [block_on("first_name", "dob"), single["surname"]], [by_name], 1e6, [by_name, by_mail]),
+        "tutorial": (tutorial, [block_on("first_name", "city"), single["surname"]], few, 2e6, [by_name, by_date]),
+        "evaluation": (tutorial, [single[c] for c in ("first_name", "city", "email", "dob")], few, 2e6, [by_name, by_date]),
+        "labels": (labels, four, several, 1e6, [by_date, by_mail, by_name]),
+        "quickstart, all pairs": (quickstart, ["1=1"], [by_name], 1e6, [by_name, by_mail]),
+        "labels, all pairs": (labels, ["1=1"], several, 1e6, [by_date, by_mail, by_name]),
+    }
+    comparisons, rules, sure, pairs, training = models[page]
+    return comparisons, rules, sure, 0.7, pairs, training
 
 
-def historical(cl: Any, block_on: Any) -> tuple[Any, ...]:
+def historical(cl: Any, block_on: Any, page: str) -> tuple[Any, ...]:
     """The example of 50,000 historical persons."""
     near = "substr(postcode_fake,1,3)"
     rules = [
@@ -76,12 +89,12 @@ def historical(cl: Any, block_on: Any) -> tuple[Any, ...]:
     return comparisons, [block_on(*rule) for rule in rules], sure, 0.6, 5e6, [block_on("first_name", "surname"), block_on("dob")]
 
 
-def main(name: str, table: str, prefix: str) -> None:
+def main(name: str, table: str, prefix: str, page: str) -> None:
     import splink.comparison_library as cl  # type: ignore[import-not-found,unused-ignore]
     from splink import DuckDBAPI, Linker, SettingsCreator, block_on  # type: ignore[import-not-found,unused-ignore]
 
     settings_of = {"fake_1000": fake, "historical_figures_50k": historical}.get(name, people)
-    comparisons, rules, sure, recall, pairs, training = settings_of(cl, block_on)
+    comparisons, rules, sure, recall, pairs, training = settings_of(cl, block_on, page)
     frame = pd.read_csv(table, dtype=str)
     if "surname" in frame:
         frame["first_name_surname_concat"] = frame["first_name"] + " " + frame["surname"]
