@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from markovlogic.methods.partition.classes import Unlisted
 
 CHAINS = 16
+# moves of several nodes cost as much as five plain sweeps where relations are tied; chains that go on need few of them
+MOVES = Partition(proposals=0.05, several=0.02, carried=0.005)
 FALSE_FOR_TRUE, LEAST_FALSE = 10, 1000  # unlisted pairs that stand for those that are not together
 
 
@@ -319,7 +321,7 @@ class PartitionChains:
         return self._state.world
 
     def _go_on(self, network: PartitionNetwork, sweeps: int) -> None:
-        sampler = PartitionSampler(Partition(), network, CHAINS)
+        sampler = PartitionSampler(MOVES, network, CHAINS)
         if self._state is None:
             self._state = sampler.init(self._seed)
             from_data = np.uint64(0x5555)  # every other chain begins with the data

@@ -55,7 +55,7 @@ def search_partitions(
     moving: the network as far as it is to be searched; network and parts: the whole.
     """
     best, own = _Best(network, parts), current()
-    sampler = Partition().build(moving, 1)
+    sampler = PartitionSampler(Partition(), moving, 1)
     betas = _schedule(moving, settings)
     visits, tries, a_sweep = 0, 0, len(moving.node) + len(moving.site) + len(moving.group)
     progress.stage("search partitions", settings.tries * len(betas))

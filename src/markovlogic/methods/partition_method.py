@@ -74,6 +74,8 @@ class PartitionMethod(SamplingMethod):
 
     def _cost(self, analysis: Analysis, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
+        from markovlogic.methods.sampling.partition import Partition
+
         schedule = intended.schedule
         sizes = analysis.partition.sizes
         if sizes.memory_bytes > analysis.memory_limit or sizes.seconds > REFINING_SECONDS:
@@ -91,7 +93,8 @@ class PartitionMethod(SamplingMethod):
             alone = "no hard rules make a predicate an equivalence relation, so atoms move one by one"
             reason = f"{schedule.chains} chains of {schedule.draws} draws: {alone}{misses}"
         memory = max(sizes.memory_bytes, self.rates.memory_bytes(scale, use))
-        return Cost(search_seconds + self.rates.seconds(scale, use), memory, reason)
+        rungs = intended.settings.rungs if isinstance(intended.settings, Partition) else 1
+        return Cost(search_seconds + rungs * self.rates.seconds(scale, use), memory, reason)
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """As any sampler's; refuses what chains may be confined by, where that is known."""

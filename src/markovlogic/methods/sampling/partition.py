@@ -23,6 +23,7 @@ from markovlogic.system.checkpoint_validation import require_generators
 if TYPE_CHECKING:
     from markovlogic.kernels.partition.layout import Chain, Layout
 
+MOST_RUNGS = 64
 STARTS = ("apart", "greedy", "together")  # how chains start, in turn
 
 
@@ -42,6 +43,8 @@ class Partition(Settings):
     proposals: splits and merges in a sweep, as a share of the constants.
     several: moves of several constants at once in a sweep, as a share of the constants.
     carried: splits and merges that redraw what other relations have tied to the blocks, as a share of the constants.
+    rungs: tempering over the coupling: each chain is a ladder of so many rungs, from relations that know nothing of each other
+        to those that are tied as the rules say; neighbours exchange their worlds. 1 is no ladder.
     start: "apart" starts with every constant alone, "greedy" with blocks that grow greedily, "together" with the largest blocks
         that are possible. "auto" takes the three in turn.
     """
@@ -50,11 +53,14 @@ class Partition(Settings):
     proposals: float = 0.1
     several: float = 0.1
     carried: float = 0.05
+    rungs: int = 1
     start: str = "auto"
 
     def __post_init__(self) -> None:
         if min(self.scans, self.proposals, self.several, self.carried) < 0:
             raise InputError("Partition: scans, proposals, several and carried must not be negative")
+        if not isinstance(self.rungs, int) or isinstance(self.rungs, bool) or not 1 <= self.rungs <= MOST_RUNGS:
+            raise InputError(f"Partition: rungs is {self.rungs!r}, expected a whole number from 1 to {MOST_RUNGS}")
         if self.start not in ("auto", *STARTS):
             raise InputError(f"Partition: start is {self.start!r}, expected one of auto, {', '.join(STARTS)}")
 
@@ -73,9 +79,14 @@ class Partition(Settings):
         """Sweeps visit nodes by number."""
         return True
 
-    def build(self, network: PartitionNetwork, n_chains: int) -> PartitionSampler:
+    def build(self, network: PartitionNetwork, n_chains: int) -> Sampler:
         """A sampler for one batch of chains."""
-        return PartitionSampler(self, network, n_chains)
+        chains = PartitionSampler(self, network, n_chains)
+        if self.rungs == 1:
+            return chains
+        from markovlogic.methods.sampling.coupling import LadderSampler
+
+        return LadderSampler(chains, self.rungs, n_chains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,16 +174,17 @@ class PartitionSampler(Sampler):
         burn_in: bool = False,
     ) -> StepInfo:
         """Make sweeps."""
-        counters = self._drawn(self.layout, state, sweeps, np.zeros((0, 8), np.uint64) if planes is None else planes)
+        counters = self.drawn(self.layout, state, sweeps, np.zeros((0, 8), np.uint64) if planes is None else planes)
         visits = len(self.network.node) + len(self.network.site) + len(self.network.group)
         proposed, accepted = counters.tolist()
         return StepInfo(sweeps * self.n_chains * visits + proposed, {"proposed": proposed, "accepted": accepted})
 
     def step_by(self, layout: Layout, state: PartitionState) -> None:
         """One sweep by other weights than the network's, everything else being the same."""
-        self._drawn(layout, state, 1, np.zeros((0, 8), np.uint64))
+        self.drawn(layout, state, 1, np.zeros((0, 8), np.uint64))
 
-    def _drawn(self, layout: Layout, state: PartitionState, sweeps: int, planes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    def drawn(self, layout: Layout, state: PartitionState, sweeps: int, planes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Make sweeps by the weights of a layout; gives how many moves of several nodes were proposed, and how many accepted."""
         from markovlogic.kernels.partition.sweep import partition_draws
 
         counters, room = np.zeros(2, np.int64), self._room()
