@@ -22,7 +22,7 @@ from markovlogic.methods.partition.exact import solve_parts
 from markovlogic.methods.partition.layout import layout_of
 from markovlogic.methods.partition.network import PartitionNetwork, partition_network
 from markovlogic.methods.partition.parts import only, parts_of
-from markovlogic.methods.sampling.partition import Partition, PartitionState
+from markovlogic.methods.sampling.partition import Partition, PartitionSampler, PartitionState
 from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.prepare import PreparedProblem
@@ -246,7 +246,7 @@ class PairPath:
         parts = parts_of(network)
         moves = parts.moves[parts.of_row] & ~network.decided(np.arange(network.n_all, dtype=np.int32))
         bias = local.bias * moves[network.row_of]
-        sampler = Partition().build(only(network, parts, parts.moves), CHAINS)
+        sampler = PartitionSampler(Partition(), only(network, parts, parts.moves), CHAINS)
         state = sampler.init(np.random.SeedSequence([self.seed, 1]))
         n_draws = DRAWS if self.draws is None else self.draws
 
