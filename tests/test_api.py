@@ -170,3 +170,19 @@ def test_learning_and_compression_take_the_progress_that_inference_takes(progres
     assert mln.learn(model, [facts], "Q", progress=progress).model.rules
     weighted = mln.Model.parse("P(t)\nQ(t)\n1 P(x) => Q(x)\n")
     assert mln.compress(weighted, facts, "twins", query="Q", progress=progress).guarantee
+
+
+def test_explain_grounds_nothing_for_methods_that_were_not_chosen(tmp_path, monkeypatch):
+    rules = "Same(r, r)\nSame(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\nCand(r, r)\n"
+    model, facts = tmp_path / "m.mln", tmp_path / "m.db"
+    model.write_text(rules + "Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n0.5 Same(x, y)\n")
+    facts.write_text("".join(f"Cand(R{i}, R{i + 1})\nCand(R{i}, R{i + 2})\n" for i in range(100)))
+    seen = mln.explain(model, facts, ["Same"])
+    monkeypatch.setattr("markovlogic.api.explain.COMPARING_SECONDS", 0.0)
+    predicted = mln.explain(model, facts, ["Same"])
+    assert seen.plan == predicted.plan
+    assert predicted.clauses is None and predicted.clauses_at_most >= seen.clauses
+    pairs = zip(seen.candidates, predicted.candidates, strict=True)
+    assert all(one.possible == other.possible for one, other in pairs if one.method != "exact")  # it plans on networks only
+    explained = mln.explain(model, facts, ["Same"], method="gibbs")  # which needs the network
+    assert explained.clauses == seen.clauses

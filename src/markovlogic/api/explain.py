@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
     from markovlogic.compression.into import CompressAs
 
+COMPARING_SECONDS = 1.0  # predicted: what methods that were not chosen would take is not worth more
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -196,7 +198,7 @@ def explain(
 def explanation(analysis: Analysis, options: InferOptions) -> Explanation:
     """The plan for what was analysed; what was found out about it serves here too."""
     made = make_plan(analysis, options, explaining=True)
-    if analysis.forecast.can_refine:
+    if made.analysis.network is not None or (analysis.forecast.can_refine and analysis.forecast.sizes.seconds <= COMPARING_SECONDS):
         analysis = analysis.grounded
     if analysis.counts is not None:  # the methods of the table do not work on these
         plan = made.plan

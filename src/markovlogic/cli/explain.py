@@ -150,7 +150,7 @@ def explanation_view(found: Explanation) -> RenderableType:
         (
             "clauses",
             clauses,
-            "after pruning and merging" if found.clauses is not None else "too many to ground for an explanation",
+            "after pruning and merging" if found.clauses is not None else "at most: not grounded for this",
         ),
         ("literals", _count(found.literals), ""),
         ("components", _count(found.components), "that share nothing"),

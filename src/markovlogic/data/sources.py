@@ -77,6 +77,9 @@ def parse_source(text: str) -> Source:
         ending = os.path.splitext(named.group(2))[1]
         if ending.lower() not in _FACTS:
             raise InputError(f"{text}: no table can be read from {ending}", hint=f"supported are {SUPPORTED_TABLES}")
+        if os.path.exists(named.group(2)):
+            wanted = f"a table has one of the endings .csv, .tsv (tabs) and .parquet; for facts such as {named.group(1)}(Ann)"
+            raise InputError(f"{text}: a file ending in {ending or 'nothing'} is no table", hint=f"{wanted} give the file alone")
     return text
 
 
