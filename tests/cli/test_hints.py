@@ -72,3 +72,17 @@ def test_the_index_of_pandas_is_left_out(folder):
     frame.assign(__index_level_0__=[3, 5]).to_csv("f.csv", index=False)
     evidence = mln.load("m.mln").evidence(F="f.csv")
     assert len(evidence.facts["F"]) == 2 and "__index_level_0__, an index of pandas, was left out" in evidence.notes[0]
+
+
+def test_a_first_line_of_constants_is_remarked_on(folder):
+    (folder / "f.tsv").write_text("A\tB\nB\tC\nC\tA\nA\tB\n")
+    evidence = mln.load("m.mln").evidence(F="f.tsv")
+    assert len(evidence.facts["F"]) == 3 and "f.tsv: the first line, A, B, was read as names of columns" in evidence.notes[0]
+    (folder / "g.tsv").write_text("a\tB\nB\tC\nC\tA\nA\tB\n")
+    assert not mln.load("m.mln").evidence(F="g.tsv").notes
+
+
+def test_a_text_file_is_no_table(folder, capsys):
+    (folder / "f.txt").write_text("A\tB\n")
+    assert main(["infer", "m.mln", "-e", "F=f.txt", "-q", "S"]) == 2
+    assert "F=f.txt: a file ending in .txt is no table" in capsys.readouterr().err

@@ -198,7 +198,8 @@ def explain(
 def explanation(analysis: Analysis, options: InferOptions) -> Explanation:
     """The plan for what was analysed; what was found out about it serves here too."""
     made = make_plan(analysis, options, explaining=True)
-    if made.analysis.network is not None or (analysis.forecast.can_refine and analysis.forecast.sizes.seconds <= COMPARING_SECONDS):
+    is_soon = analysis.forecast.can_refine and analysis.forecast.sizes.seconds <= COMPARING_SECONDS
+    if made.analysis.network is not None or is_soon:
         analysis = analysis.grounded
     if analysis.counts is not None:  # the methods of the table do not work on these
         plan = made.plan

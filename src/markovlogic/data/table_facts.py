@@ -216,8 +216,8 @@ def read_table(
     named = zip((table.columns[at] for at in arguments), predicate.types, strict=True)
     if table.is_text and arguments and all(name in vocabulary.number_of[type_name] for name, type_name in named):
         table.notes.append(
-            f"{table.name}: the first line, {', '.join(table.columns)}, was read as names of columns, but these are constants too;"
-            " if it is a fact, put a line of names above it"
+            f"{table.name}: the first line, {', '.join(table.columns)}, was read as names of columns, but these are constants"
+            " too; if it is a fact, put a line of names above it"
         )
     return blocks
 

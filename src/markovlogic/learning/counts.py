@@ -317,6 +317,8 @@ def _too_large(rules: LearningRules, database: Database, rows: tuple[int, ...], 
         largest = max(range(len(rows)), key=lambda at: rows[at])
         rule = rules.model.rules[rules.lowered.templates[largest].rule]
         most = f" most of it comes from {rule.place}: {rule.text} (up to {rows[largest]:,} ground clauses);"
+        if any("+" in rules.model.rules[template.rule].text for template in rules.lowered.templates):
+            most += " rules with constants in all combinations are found without grounding by mln learn --structure;"
     return (
         f"learning from {database.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(limit)};{most}"
         " model fewer predicates with -q, give smaller databases, or allow more with --memory-limit"
