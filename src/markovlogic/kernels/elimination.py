@@ -1,4 +1,4 @@
-"""Sums over the atoms of a small network by elimination, for many settings of its weights at once; then draws and marginals.
+"""Sums over the atoms of a small network by elimination; then draws and marginals.
 
 Buckets are numbered in the order of elimination, one an atom. Bucket k has a table over its atom (bit 0) and the atoms of its
 scope, which are eliminated later (bit j + 1 for the j-th); the first of the scope is the parent, which takes the message.
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.random import next_uniform
 
 
 class Buckets(NamedTuple):
@@ -41,39 +42,36 @@ def _log_sum(one, other):
 
 
 @called
-def eliminate(buckets, loss, known, table, message, log_sum):
-    """Fill the tables of every setting; `table` may then be used to draw.
+def eliminate(buckets, loss, known, table, message):
+    """Fill the tables, which may then be used to draw; gives the log of the sum.
 
-    loss: (n_settings, n_terms), what a term takes from the log weight. known: (n_settings or 1, n) by atom: 1 and 0 where its
-    value is known, -1 where not. table: (n_settings, n_entries); log_sum: (n_settings,); message: scratch, half a table.
+    loss: (n_terms,), what a term takes from the log weight. known: (n,) by atom: 1 and 0 where its value is known, -1 where not.
+    table: (n_entries,); message: scratch, half a table.
     """
-    n = buckets.atom.shape[0]
-    for setting in range(loss.shape[0]):
-        own = table[setting]
-        own[:] = 0.0
-        log_sum[setting] = 0.0
-        row = setting if known.shape[0] > 1 else 0
-        for k in range(n):
-            base, size = buckets.table_start[k], buckets.table_start[k + 1] - buckets.table_start[k]
-            for term in range(buckets.term_start[k], buckets.term_start[k + 1]):
-                lost, mask, value = loss[setting, term], buckets.mask[term], buckets.value[term]
-                if lost != 0.0:
-                    for entry in range(size):
-                        if entry & mask == value:
-                            own[base + entry] -= lost
-            fixed = known[row, buckets.atom[k]]
-            if fixed >= 0:
-                for entry in range(1 - fixed, size, 2):
-                    own[base + entry] = -np.inf
-            for half in range(size >> 1):
-                message[half] = _log_sum(own[base + 2 * half], own[base + 2 * half + 1])
-            above = buckets.parent[k]
-            if above < 0:
-                log_sum[setting] += message[0]
-                continue
-            first = buckets.table_start[above]
-            for entry in range(buckets.table_start[above + 1] - first):
-                own[first + entry] += message[_seen(entry, buckets, k)]
+    table[:] = 0.0
+    log_sum = 0.0
+    for k in range(buckets.atom.shape[0]):
+        base, size = buckets.table_start[k], buckets.table_start[k + 1] - buckets.table_start[k]
+        for term in range(buckets.term_start[k], buckets.term_start[k + 1]):
+            lost, mask, value = loss[term], buckets.mask[term], buckets.value[term]
+            if lost != 0.0:
+                for entry in range(size):
+                    if entry & mask == value:
+                        table[base + entry] -= lost
+        fixed = np.int64(known[buckets.atom[k]])
+        if fixed >= 0:
+            for entry in range(1 - fixed, size, 2):
+                table[base + entry] = -np.inf
+        for half in range(size >> 1):
+            message[half] = _log_sum(table[base + 2 * half], table[base + 2 * half + 1])
+        above = buckets.parent[k]
+        if above < 0:
+            log_sum += message[0]
+            continue
+        first = buckets.table_start[above]
+        for entry in range(buckets.table_start[above + 1] - first):
+            table[first + entry] += message[_seen(entry, buckets, k)]
+    return log_sum
 
 
 @internal
@@ -86,39 +84,34 @@ def _chance(table, base, half):
 
 
 @called
-def draw(buckets, table, setting, uniform, value):
-    """Values of all atoms, last bucket first. setting: (n_draws,) rows of the table; uniform, value: (n_draws, n), by atom."""
-    n = buckets.atom.shape[0]
-    for at in range(setting.shape[0]):
-        for k in range(n - 1, -1, -1):
-            half = np.int64(0)
-            first = buckets.scope_start[k]
-            for j in range(first, buckets.scope_start[k + 1]):
-                half |= np.int64(value[at, buckets.atom[buckets.scope[j]]]) << (j - first)
-            atom = buckets.atom[k]
-            value[at, atom] = uniform[at, atom] < _chance(table[setting[at]], buckets.table_start[k], half)
+def draw(buckets, table, generator, value):
+    """Values of all atoms, 1 and 0, last bucket first. value: (n,), by atom."""
+    for k in range(buckets.atom.shape[0] - 1, -1, -1):
+        half = np.int64(0)
+        first = buckets.scope_start[k]
+        for j in range(first, buckets.scope_start[k + 1]):
+            half |= np.int64(value[buckets.atom[buckets.scope[j]]]) << (j - first)
+        true = next_uniform(generator) < _chance(table, buckets.table_start[k], half)
+        value[buckets.atom[k]] = 1.0 if true else 0.0
 
 
 @called
 def marginals(buckets, table, belief, chance):
-    """Probability of every atom in every setting. belief: scratch (n_entries,); chance: (n_settings, n), by atom."""
-    n = buckets.atom.shape[0]
-    for setting in range(table.shape[0]):
-        own = table[setting]
-        for k in range(n - 1, -1, -1):
-            base, size = buckets.table_start[k], buckets.table_start[k + 1] - buckets.table_start[k]
-            for half in range(size >> 1):
-                belief[base + 2 * half + 1] = 0.0
-            above = buckets.parent[k]
-            if above < 0:
-                belief[base + 1] = 1.0
-            else:
-                first = buckets.table_start[above]
-                for entry in range(buckets.table_start[above + 1] - first):
-                    belief[base + 2 * _seen(entry, buckets, k) + 1] += belief[first + entry]
-            total = 0.0
-            for half in range(size >> 1):
-                share, there = _chance(own, base, half), belief[base + 2 * half + 1]
-                belief[base + 2 * half], belief[base + 2 * half + 1] = there * (1.0 - share), there * share
-                total += there * share
-            chance[setting, buckets.atom[k]] = total
+    """Probability of every atom. belief: scratch (n_entries,); chance: (n,), by atom."""
+    for k in range(buckets.atom.shape[0] - 1, -1, -1):
+        base, size = buckets.table_start[k], buckets.table_start[k + 1] - buckets.table_start[k]
+        for half in range(size >> 1):
+            belief[base + 2 * half + 1] = 0.0
+        above = buckets.parent[k]
+        if above < 0:
+            belief[base + 1] = 1.0
+        else:
+            first = buckets.table_start[above]
+            for entry in range(buckets.table_start[above + 1] - first):
+                belief[base + 2 * _seen(entry, buckets, k) + 1] += belief[first + entry]
+        total = 0.0
+        for half in range(size >> 1):
+            share, there = _chance(table, base, half), belief[base + 2 * half + 1]
+            belief[base + 2 * half], belief[base + 2 * half + 1] = there * (1.0 - share), there * share
+            total += there * share
+        chance[buckets.atom[k]] = total

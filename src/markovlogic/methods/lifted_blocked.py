@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
 _LOADING = 0.3
-_CELL = 35e-9  # a cell of a cluster's arrays, chain and sweep
-_CLUSTER = 4e-4  # of Python, a cluster that is drawn whole, batch and sweep
+_CELL = 20e-9  # a cell of a cluster's arrays, chain and sweep: 10 without evidence, 20 to 100 with evidence about pairs
+_CLUSTER = 3e-6  # a cluster that is drawn whole, chain and sweep
 _COUNTED = 1e-4  # of Python, a cluster that is drawn atom by atom, chain and sweep
 _LAID_OUT = 1e-7  # an atom of such a cluster: its bits, its draw and its probability, chain and sweep
-_CELL_BYTES = 40  # a chain
+_CELL_BYTES = 64  # a thread, and once for all
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class LiftedBlockedMethod(SamplingMethod):
         whole = [cluster for cluster in graph.clusters if not cluster.note]
         counted = [cluster for cluster in graph.clusters if cluster.note]
         cells = sum(cluster.cells for cluster in graph.clusters)
-        chain = sum(cluster.cells for cluster in whole) * _CELL
+        chain = sum(cluster.cells * _CELL + _CLUSTER for cluster in whole)
         chain += sum(cluster.seconds + _COUNTED + cluster.cells * _LAID_OUT for cluster in counted)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
-        work = schedule.sweeps * (schedule.chains * chain + batches * len(whole) * _CLUSTER)
+        work = schedule.sweeps * schedule.chains * chain
         n_atoms, n_query = len(problem.atoms), len(analysis.query.numbers)
         memory = 24 * sum(s.n_ground for s in problem.statuses.values())
-        memory += int(min(schedule.chains, CHAINS_A_BATCH * cores()) * cells * _CELL_BYTES) + ANSWER_ROW_BYTES * n_query
+        memory += int((min(batches, cores()) + 1) * cells * _CELL_BYTES) + ANSWER_ROW_BYTES * n_query
         memory += tally_bytes(
             n_all=n_atoms,
             n_query=n_query,

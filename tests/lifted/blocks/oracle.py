@@ -6,9 +6,14 @@ import itertools
 
 import numpy as np
 from scipy.special import comb
+from tests.lifted.blocks.schedule import Schedule
 
+from markovlogic.kernels.tensor_code import run_code
+from markovlogic.methods.lifted.blocks.tensor_code import ClusterWriter, CodeWriter
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Parts, Rest
+from markovlogic.methods.lifted.blocks.tensors import Tensor
+from markovlogic.system.arrays import packed, unpacked
 
 
 def all_bits(n):
@@ -29,12 +34,69 @@ def log_weight(network: TensorNetwork, bits) -> float:
     return -lost
 
 
-def log_density(unit, values, drawn) -> float:
+class ClusterUnit:
+    """A cluster, drawn by code, and the slow evaluation of its program."""
+
+    def __init__(self, network, names, messages, program):
+        self.network, self.names, self.messages, self.program = network, names, messages, program
+        arguments = {name: network.problem.statuses[name].sizes for name in names}
+        self.slow = Schedule(program, {name: network.known[name] for name in names}, arguments)
+        self.writer = CodeWriter(network)
+        ClusterWriter(self.writer, messages, program).write()
+        self.code = self.writer.finished(names)
+        self.inside = [i for name in network.changing if name in names for i in network.problem.atoms.range_of(name)]
+
+    def coefficients(self, bits):
+        values = self.network.values(bits)
+        of = self.program.axis_of
+        return {i: m.coefficient(values, self.network.changing, of[i]) for i, m in enumerate(self.messages)}
+
+    def draw(self, bits, rng):
+        """Worlds after a draw, and the chances of all atoms of the cluster; (n_chains, ...)."""
+        worlds, chances = [], []
+        memory = self.code.memory.copy()
+        for own in np.split(bits, range(64, len(bits), 64)):
+            world, chance = packed(own), np.zeros((len(own.T), len(own)), np.float32)
+            generators = rng.integers(1, 1 << 63, (len(own), 4), np.uint64)
+            run_code(self.code, memory, np.zeros(64, np.int64), world, generators, 1, np.zeros((0, 8), np.uint64), chance)
+            worlds.append(unpacked(world, len(own)))
+            chances.append(chance.T)
+        return np.concatenate(worlds), np.concatenate(chances)[:, self.inside]
+
+    def after(self, bits):
+        """Memory after a draw in one world: (n_atoms,)."""
+        memory = self.code.memory.copy()
+        generator, nothing = np.ones((1, 4), np.uint64), np.zeros((0, 8), np.uint64)
+        chance = np.zeros((len(bits), 1), np.float32)
+        run_code(self.code, memory, np.zeros(64, np.int64), packed(bits[None]), generator, 1, nothing, chance)
+        return memory
+
+    def chances(self, memory):
+        return memory[self.code.home[self.inside] + self.code.n_ground]
+
+    def terms(self, memory):
+        """What each node has to choose from, as tensors."""
+        found = {}
+        for name, place in self.writer.terms.items():
+            strides = [8 * step for step in place.steps]
+            array = np.lib.stride_tricks.as_strided(memory[place.begin :], place.sizes, strides)
+            found[name] = Tensor(place.axes, array)
+        return found
+
+    def slow_terms(self, bits):
+        found = {}
+        self.slow.log_sum(self.coefficients(bits[None]), found)
+        return found
+
+    def slow_chances(self, bits):
+        found = self.slow.probabilities(self.coefficients(bits), len(bits))
+        own = [name for name in self.network.changing if name in self.names]
+        return np.concatenate([self.network.of_open(name, found[name]) for name in own], axis=1)
+
+
+def log_density(unit, bits, drawn) -> float:
     """Log probability that a cluster's draw gives `drawn` ({predicate: array}), from the node terms alone; one chain."""
-    terms = {}
-    schedule = unit.schedule
-    schedule.log_sum(unit.coefficients(values), terms)
-    return _density(schedule, schedule.program.root, terms, drawn, {}, {})
+    return _density(unit.slow, unit.program.root, unit.terms(unit.after(bits)), drawn, {}, {})
 
 
 def _density(schedule, node, terms, drawn, constants, branches):

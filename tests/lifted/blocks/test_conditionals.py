@@ -8,14 +8,13 @@ import itertools
 import numpy as np
 import pytest
 from tests.grounding.from_text import prepared
-from tests.lifted.blocks.oracle import all_bits, log_density, log_weight
+from tests.lifted.blocks.oracle import ClusterUnit, all_bits, log_density, log_weight
 from tests.lifted.blocks.random_models import random_text
 
 from markovlogic.grounding.ground import ground
-from markovlogic.methods.lifted.blocks.held import ClusterUnit
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.lifted.blocks.tensor_program import Unliftable, compile_cluster
-from markovlogic.methods.lifted.blocks.tensors import messages_to, support_of
+from markovlogic.methods.lifted.blocks.tensors import Tensor, messages_to, support_of
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
 APART = "a = {A, B, C}\nS(a)\nT(a)\n0.8 S(x) ^ T(y) ^ S(z) => x = y v y = z v x = z\n-0.5 T(x) ^ S(y) ^ T(z) => x = y v y = z\n"
@@ -69,8 +68,7 @@ def clusters_of(network, literal=False):
             with contextlib.suppress(Unliftable):
                 inner = [m.inner(i) for i, m in enumerate(messages)]
                 program = compile_cluster(inner, arguments, support_of(messages, network.problem))
-                known = {name: network.known[name] for name in names}
-                yield names, ClusterUnit(messages, program, known, arguments, network.changing)
+                yield names, ClusterUnit(network, names, messages, program)
 
 
 def after_a_draw(network, unit, names, worlds, target):
@@ -81,7 +79,7 @@ def after_a_draw(network, unit, names, worlds, target):
     density = np.empty(len(worlds))
     for j, world in enumerate(worlds):
         values = network.values(world[None])
-        density[j] = np.exp(log_density(unit, values, {name: values[name][0] for name in names}))
+        density[j] = np.exp(log_density(unit, world, {name: values[name][0] for name in names}))
     outside = [i for name in network.changing if name not in names for i in network.problem.atoms.range_of(name)]
     _, rest = np.unique(worlds[:, outside] @ (1 << np.arange(len(outside))), return_inverse=True)
     return np.bincount(rest, target)[rest] * density, np.bincount(rest, density)
@@ -127,16 +125,17 @@ def test_clusters_give_the_probabilities_of_enumeration(seed):
     rng = np.random.default_rng(seed)
     for mln, db in some_models(3, 100 + seed):
         network, _ = network_of(mln, db)
-        values = network.values(rng.random((1, network.n_atoms)) < 0.5)
-        bits = np.concatenate([network.of_open(n, values[n]) for n in network.changing], axis=1)[0]
-        for names, unit in clusters_of(network):
-            inside = [i for name in names for i in network.problem.atoms.range_of(name)]
-            if len(inside) > 6:
-                continue
-            expected = probabilities(network, bits, inside)
-            drawn = unit.draw(values, 1, np.random.default_rng(1))
-            found = np.concatenate([network.of_open(name, drawn.probability[name])[0] for name in names])
-            np.testing.assert_allclose(found, expected, atol=1e-10, err_msg=mln)
+        bits = rng.random(network.n_atoms) < 0.5
+        for _, unit in clusters_of(network):
+            memory = unit.after(bits)
+            for name, slow in unit.slow_terms(bits).items():
+                found, axes = unit.terms(memory)[name], tuple(sorted({*slow.axes} - {0}))
+                slow = Tensor(axes, slow.array.reshape([n for n, a in zip(slow.array.shape, slow.axes, strict=True) if a]))
+                np.testing.assert_allclose(found.along(axes), slow.along(axes), rtol=1e-12, atol=1e-12, err_msg=mln)
+            np.testing.assert_allclose(unit.chances(memory), unit.slow_chances(bits[None])[0], atol=1e-12, err_msg=mln)
+            if len(unit.inside) <= 6:
+                expected = probabilities(network, bits, unit.inside)
+                np.testing.assert_allclose(unit.chances(memory), expected, atol=1e-10, err_msg=mln)
 
 
 def probabilities(network, bits, inside):
@@ -159,8 +158,7 @@ def test_draws_have_the_joint_law_of_enumeration(mln, db):
     worlds[:, inside] = all_bits(len(inside))
     for made, fine in ((network, True), (wrong, False)):
         unit = dict(clusters_of(made))[("R", "S")]
-        drawn = unit.draw(made.values(np.broadcast_to(bits, (n, len(bits)))), n, rng)
-        found = np.concatenate([made.of_open(name, drawn.value[name]) for name in ("R", "S")], axis=1)
+        found = unit.draw(np.broadcast_to(bits, (n, len(bits))), rng)[0][:, inside]
         count = np.bincount(found @ (1 << np.arange(len(inside))[::-1]), minlength=len(worlds))
         expected = n * target_of(network, worlds)
         statistic = ((count - expected) ** 2 / expected).sum()

@@ -10,7 +10,6 @@ from tests.lifted.blocks.random_models import random_text
 
 from markovlogic.methods.lifted.blocks.clusters import rows_of
 from markovlogic.methods.lifted.blocks.counted import counted_unit
-from markovlogic.methods.lifted.blocks.schedule import Drawn
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 
 TRANSITIVE = "a = {A, B, C}\nT(a, a)\n0.7 T(x, y) ^ T(y, z) => T(x, z)\n-0.4 T(x, y)\n"
@@ -62,6 +61,10 @@ def sites_of(network, unit):
     return list((first + np.arange(len(codes))).reshape(-1, 1))
 
 
+def generators(rng, n_chains):
+    return rng.integers(1, 1 << 63, (n_chains, 4), np.uint64)
+
+
 def law_after(network, unit, worlds, target, n_chains=1024, seed=0):
     """The law of a world from the target after the unit's draw, from the probabilities that the kernel gave.
 
@@ -69,10 +72,10 @@ def law_after(network, unit, worlds, target, n_chains=1024, seed=0):
     """
     rng = np.random.default_rng(seed)
     start = worlds[rng.integers(len(worlds), size=n_chains)]
-    drawn: Drawn = unit.draw(network.values(start), n_chains, rng)
+    drawn = unit.draw(network.values(start), generators(rng, n_chains))
     name = unit.predicate
     numbers = network.problem.atoms.range_of(name)
-    after, chance = (network.of_open(name, found[name]) for found in (drawn.value, drawn.probability))
+    after, chance = (network.of_open(name, found) for found in drawn)
     state, place = start.copy(), 1 << np.arange(network.n_atoms)
     number = {int(world @ place): i for i, world in enumerate(worlds)}
     law = target.copy()
@@ -140,9 +143,9 @@ def test_draws_have_the_probabilities_of_enumeration(seed):
         network = network_of(mln, db)
         for name, unit in units_of(network):
             start = rng.random((3, network.n_atoms)) < 0.5
-            drawn = unit.draw(network.values(start), 3, rng)
+            drawn = unit.draw(network.values(start), generators(rng, 3))
             first = network.problem.atoms.range_of(name).start
-            after, chance = (network.of_open(name, found[name]) for found in (drawn.value, drawn.probability))
+            after, chance = (network.of_open(name, found) for found in drawn)
             for chain, state in enumerate(start):
                 for site in sites_of(network, unit):
                     worlds = np.repeat(state[None], 2 ** len(site), axis=0)
@@ -167,8 +170,8 @@ def test_a_block_is_drawn_from_its_joint_law(db):
         worlds = np.repeat(start[None], 2 ** len(site), axis=0)
         worlds[:, site] = all_bits(len(site))
         expected = n * target_of(network, worlds)
-        drawn = unit.draw(made.values(np.repeat(start[None], n, axis=0)), n, rng)
-        found = made.of_open("R", drawn.value["R"])[:, site - made.problem.atoms.range_of("R").start]
+        drawn = unit.draw(made.values(np.repeat(start[None], n, axis=0)), generators(rng, n))
+        found = made.of_open("R", drawn.value)[:, site - made.problem.atoms.range_of("R").start]
         count = np.bincount(found @ (1 << np.arange(len(site))[::-1]), minlength=len(worlds))
         statistic = ((count - expected) ** 2 / expected).sum()
         assert (statistic < chi2.isf(1e-6, len(worlds) - 1)) == fine
@@ -180,8 +183,8 @@ def test_relations_of_more_than_a_word_are_drawn_as_direct_counts_say():
     network = network_of(f"a = {{{names}}}\nT(a, a)\n0.05 T(x, y) ^ T(y, z) => T(x, z)\n", "T(A0, A2)\n")
     unit = counted_unit("T", network.problem, network.lowered, ())
     state = np.random.default_rng(1).random(network.n_atoms) < 0.5
-    drawn = unit.draw(network.values(state[None]), 1, np.random.default_rng(2))
-    after, chance = (network.of_open("T", found["T"])[0] for found in (drawn.value, drawn.probability))
+    drawn = unit.draw(network.values(state[None]), generators(np.random.default_rng(2), 1))
+    after, chance = (network.of_open("T", found)[0] for found in drawn)
     for atom in range(len(state)):
         if atom % 97 == 0:
             odds = network.log_odds(atom, state)

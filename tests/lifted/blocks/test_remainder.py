@@ -73,12 +73,13 @@ def test_draws_and_their_probabilities_are_those_of_enumeration(name):
     unit, rng = unit_of(network, names), np.random.default_rng(3)
     inside = [i for predicate in names for i in network.problem.atoms.range_of(predicate)]
     bits = rng.random((3, network.n_atoms)) < 0.5
-    drawn = unit.draw(network.values(bits), 3, rng)
-    found = np.concatenate([network.of_open(predicate, drawn.probability[predicate]) for predicate in names], axis=1)
-    np.testing.assert_allclose(found, [probabilities(network, own, inside) for own in bits], atol=1e-10)
+    found = unit.draw(bits, rng)[1]
+    np.testing.assert_allclose(found, [probabilities(network, own, inside) for own in bits], atol=1e-6)
+    memory = unit.after(bits[0])
+    np.testing.assert_allclose(unit.chances(memory), probabilities(network, bits[0], inside), atol=1e-10)
+    np.testing.assert_allclose(unit.chances(memory), unit.slow_chances(bits[:1])[0], atol=1e-12)
     n = 20_000
-    drawn = unit.draw(network.values(np.broadcast_to(bits[0], (n, network.n_atoms))), n, rng)
-    found = np.concatenate([network.of_open(predicate, drawn.value[predicate]) for predicate in names], axis=1)
+    found = unit.draw(np.broadcast_to(bits[0], (n, network.n_atoms)), rng)[0][:, inside]
     worlds = np.broadcast_to(bits[0], (2 ** len(inside), network.n_atoms)).copy()
     worlds[:, inside] = all_bits(len(inside))
     count = np.bincount(found @ (1 << np.arange(len(inside))[::-1]), minlength=len(worlds))

@@ -7,21 +7,27 @@ so it leaves the target invariant; conditionals are those of each atom given eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
-from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit
+from markovlogic.methods.lifted.blocks.clusters import Bounds, Cluster, ClusterGraph, Field, construct, unit_of
+from markovlogic.methods.lifted.blocks.counted import CountedUnit
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, require_sweeps
 from markovlogic.system.arrays import Words, packed, unpacked
-from markovlogic.system.checkpoint_validation import require_lanes, require_within
+from markovlogic.system.checkpoint_validation import require_generators, require_lanes
 
-CHAINS_A_BATCH = 8  # arrays have chains as their first axis: enough to make up for Python, few enough for caches
+if TYPE_CHECKING:
+    from markovlogic.kernels.tensor_code import TensorCode
+
+MOST_DIMENSIONS = 64  # of an array: what NumPy allows
+CHAINS_A_BATCH = 8  # they run one after the other, so few, that cores share them
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,16 @@ class LiftedBlocked(Settings):
 
     def build(self, network: TensorNetwork, n_chains: int) -> LiftedBlockedSampler:
         """A sampler for one batch of chains."""
-        return LiftedBlockedSampler(network, self.graph(network).units(self._field(network), network.known), n_chains)
+        sampler = LiftedBlockedSampler(network, self._field(network), self.graph(network).clusters, n_chains)
+        _ = sampler.pieces  # what does not fit is refused now, and no two threads make it
+        return sampler
 
 
 class LiftedBlockedState(NamedTuple):
-    """Everything that the next draw depends on: numbers are drawn anew for each sweep, from a key and its number."""
+    """Everything that the next draw depends on."""
 
     world: Words
-    key: Words  # (4,)
-    sweeps: Words  # (1,)
+    generator: Words  # (n_chains, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,26 +97,41 @@ class LiftedBlockedSampler(Sampler):
     """One batch of chains; see `methods.sampling.base.Sampler`."""
 
     network: TensorNetwork
-    units_drawn: tuple[Unit, ...]
+    field: Field
+    clusters: tuple[Cluster, ...]
     n_chains: int
+
+    @cached_property
+    def pieces(self) -> tuple[TensorCode | CountedUnit, ...]:
+        """What draws a sweep's clusters: one code for all between two that are drawn atom by atom."""
+        from markovlogic.methods.lifted.blocks.tensor_code import code_of
+
+        made: list[TensorCode | CountedUnit] = []
+        for whole, group in groupby(self.clusters, key=lambda cluster: cluster.program is not None):
+            own = tuple(group)
+            made += [code_of(self.network, own)] if whole else [unit_of(cluster, self.field) for cluster in own]
+        return tuple(made)
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        found = {name for unit in self.units_drawn for name in unit.kernel_modules}
+        found = {
+            name for unit in self.pieces for name in (unit.kernel_modules if isinstance(unit, CountedUnit) else ("tensor_code",))
+        }
         return ("counters", *sorted(found))
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """Literal messages are wrong where the paper's condition fails."""
-        clusters = [unit for unit in self.units_drawn if isinstance(unit, ClusterUnit)]
-        right = all(message.is_right for cluster in clusters for message in cluster.messages)
+        right = all(message.is_right for cluster in self.clusters for message in cluster.messages)
         return Guarantee.EXACT if right else Guarantee.UNBOUNDED
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedBlockedState:
-        """Worlds that are far apart."""
-        start, own = seed.spawn(2)
-        world = self.network.start_worlds(self.n_chains, start, "spread", first)
-        return LiftedBlockedState(world, own.generate_state(4, np.uint32).astype(np.uint64), np.zeros(1, np.uint64))
+        """Worlds that are far apart, and fresh generators."""
+        from markovlogic.kernels.random import scalar_generator
+
+        start, chains = seed.spawn(2)
+        generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
+        return LiftedBlockedState(self.network.start_worlds(self.n_chains, start, "spread", first), generator)
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""
@@ -128,32 +150,50 @@ class LiftedBlockedSampler(Sampler):
         from markovlogic.kernels.counters import add_world
 
         require_sweeps(sweeps)
-        network = self.network
-        values = network.values(unpacked(state.world, self.n_chains))
+        chances = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
+        counted, nothing = np.zeros((0, 8), np.uint64) if planes is None else planes, np.zeros((0, 8), np.uint64)
+        runs = [_Run(unit) if not isinstance(unit, CountedUnit) else unit for unit in self.pieces]
+        if len(runs) == 1 and isinstance(runs[0], _Run):
+            runs[0].sweep(state, sweeps, counted, chances)
+            return StepInfo(sweeps * self.n_chains * self.network.n_atoms, {})
         for _ in range(sweeps):
-            rng = np.random.default_rng([*state.key.tolist(), int(state.sweeps[0])])
-            state.sweeps[0] += np.uint64(1)
-            for unit in self.units_drawn:
-                drawn = unit.draw(values, self.n_chains, rng)
-                values.update(drawn.value)
-                if conditionals is not None:
-                    for name, chance in drawn.probability.items():
-                        numbers = network.problem.atoms.range_of(name)
-                        conditionals[numbers.start : numbers.stop] += network.of_open(name, chance).T
+            for run in runs:
+                if isinstance(run, _Run):
+                    run.sweep(state, 1, nothing, chances)
+                else:
+                    self._draw(run, state, chances)
             if planes is not None:
-                self._settle(state, values)
                 add_world(planes, state.world)
-        self._settle(state, values)
-        return StepInfo(sweeps * self.n_chains * network.n_atoms, {})
+        return StepInfo(sweeps * self.n_chains * self.network.n_atoms, {})
 
-    def _settle(self, state: LiftedBlockedState, values: dict[str, npt.NDArray[np.bool_]]) -> None:
-        bits = [self.network.of_open(name, values[name]) for name in self.network.changing]
-        if bits:
-            state.world[:] = packed(np.concatenate(bits, axis=1))
+    def _draw(self, unit: CountedUnit, state: LiftedBlockedState, conditionals: npt.NDArray[np.float32]) -> None:
+        network, name = self.network, unit.predicate
+        ranges = {read: network.problem.atoms.range_of(read) for read in unit.read}
+        values = {read: unpacked(state.world[at.start : at.stop], self.n_chains) for read, at in ranges.items()}
+        drawn = unit.draw({read: network.value(read, bits) for read, bits in values.items()}, state.generator)
+        own = ranges[name]
+        state.world[own.start : own.stop] = packed(network.of_open(name, drawn.value))
+        if len(conditionals):
+            conditionals[own.start : own.stop] += network.of_open(name, drawn.probability).T
 
     def check(self, state: LiftedBlockedState) -> None:
-        """Words of existing chains that are possible worlds, and a key."""
+        """Words of existing chains that are possible worlds, and generators."""
         require_lanes(state.world, self.n_chains, "a world")
         if not self.network.are_possible(unpacked(state.world, self.n_chains)):
             raise ValueError("a world breaks hard rules, or an exclusive group has no true value, or several")
-        require_within(state.key, 0, np.iinfo(np.uint32).max, "key of the draws")
+        require_generators(state.generator)
+
+
+class _Run:
+    """Code with memory of its own: threads share a sampler."""
+
+    def __init__(self, code: TensorCode) -> None:
+        self.code, self.memory, self.counter = code, code.memory.copy(), np.zeros(MOST_DIMENSIONS, np.int64)
+
+    def sweep(
+        self, state: LiftedBlockedState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
+    ) -> None:
+        """Make sweeps of all chains in place."""
+        from markovlogic.kernels.tensor_code import run_code
+
+        run_code(self.code, self.memory, self.counter, state.world, state.generator, sweeps, planes, conditionals)

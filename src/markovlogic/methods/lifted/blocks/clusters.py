@@ -15,9 +15,8 @@ from math import prod
 from typing import Literal
 
 from markovlogic.language.templates import LoweredModel
-from markovlogic.methods.lifted.blocks.counted import counted_unit, n_groups
-from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit, rules_about
-from markovlogic.methods.lifted.blocks.schedule import Known
+from markovlogic.methods.lifted.blocks.counted import CountedUnit, counted_unit, n_groups
+from markovlogic.methods.lifted.blocks.held import rules_about
 from markovlogic.methods.lifted.blocks.tensor_program import (
     Count,
     Each,
@@ -190,10 +189,6 @@ class ClusterGraph:
     alpha: float
     beta: float
 
-    def units(self, field: Field, known: Mapping[str, Known]) -> tuple[Unit, ...]:
-        """What a sweep draws, cluster by cluster, under the evidence."""
-        return tuple(_unit(cluster, field, known) for cluster in self.clusters)
-
     def lines(self) -> list[str]:
         """The graph as text: one line a cluster, with its cost and those that it depends on."""
         made = [
@@ -338,15 +333,13 @@ class _Search:
         return Cluster(names, time, self._cells[names], seconds, f"drawn {what}, {n_turns:,} in turn: {why}")
 
 
-def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
-    names = cluster.predicates
-    if cluster.program is None:
-        counted: tuple[int, ...] = ()
-        if names[0] not in field.held:
-            counted = rows_of(names[0], field.terms, field.arguments[names[0]]).counted
-        return counted_unit(names[0], field.problem, field.lowered, counted)
-    arguments = {name: field.arguments[name] for name in names}
-    return ClusterUnit(cluster.messages, cluster.program, {name: known[name] for name in names}, arguments, field.arguments)
+def unit_of(cluster: Cluster, field: Field) -> CountedUnit:
+    """What draws a predicate that theorem proving cannot draw whole."""
+    (name,) = cluster.predicates
+    counted: tuple[int, ...] = ()
+    if name not in field.held:
+        counted = rows_of(name, field.terms, field.arguments[name]).counted
+    return counted_unit(name, field.problem, field.lowered, counted)
 
 
 def _rests(node: Node) -> Iterator[Rest]:

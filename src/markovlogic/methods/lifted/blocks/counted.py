@@ -31,7 +31,6 @@ from markovlogic.kernels.counting.layout import (
 )
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.blocks.held import rules_about
-from markovlogic.methods.lifted.blocks.schedule import Drawn
 from markovlogic.methods.lifted.blocks.tensors import Bools
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.moves import NOTHING, kernel_of, sweep
@@ -41,6 +40,13 @@ from markovlogic.problem.statuses import Statuses
 from markovlogic.system.arrays import Int64, Words, frozen, offsets
 
 DECIDED = 0.5  # sums of hard clauses are whole numbers
+
+
+class Drawn(NamedTuple):
+    """New values of a predicate's atoms, and the probability of each given the rest; chains come first."""
+
+    value: Bools
+    probability: npt.NDArray[np.float64]
 
 
 class Blocks(NamedTuple):
@@ -105,7 +111,7 @@ class CountedUnit:
         return frozen(layout._replace(site=site, first=layout.first - start, group_member=member))
 
     @cached_property
-    def _read(self) -> tuple[str, ...]:
+    def read(self) -> tuple[str, ...]:
         """Open predicates that clauses about it mention, itself among them."""
         lowered = self.network.lowered
         parts = [template.literals for template in lowered.templates]
@@ -136,13 +142,16 @@ class CountedUnit:
         """Rooms that no draw is using; threads share the unit, and each takes one or makes it."""
         return []
 
-    def draw(self, values: Mapping[str, Bools], n_chains: int, rng: np.random.Generator) -> Drawn:
-        """New values of all atoms, each given those drawn before it, and the probability that each was drawn with."""
+    def draw(self, values: Mapping[str, Bools], generators: Words) -> Drawn:
+        """New values of all atoms, each given those drawn before it, and the probability that each was drawn with.
+
+        generators: (n_chains, 4), which move on.
+        """
+        n_chains = len(generators)
         try:
             room, registers = self._rooms.pop()
         except IndexError:
             room, registers = self.network.room(), self.network.registers()
-        generators = rng.integers(1, 1 << 63, (n_chains, 4), np.uint64)
         slots = np.zeros(self.network.n_slots, np.int64)
         bits = self._bits(values, n_chains)
         share = np.empty((n_chains, len(self._codes)))
@@ -154,14 +163,14 @@ class CountedUnit:
         value = self._truth(bits)
         chance = value.astype(np.float64)
         chance.reshape(n_chains, -1)[:, self._codes if self.blocks is None else self.blocks.code] = share
-        return Drawn({self.predicate: value}, {self.predicate: chance})
+        return Drawn(value, chance)
 
     def _bits(self, values: Mapping[str, Bools], n_chains: int) -> Words:
         """All relations that clauses mention, in every chain's world: (n_chains, n_words)."""
         relations, predicates = self.network.relations, self.network.predicates
         flags = (relations.views.shape[1] + VIEW_STRIDES) >> 1  # of arguments along the bits, after the strides
         bits = np.repeat(self.network.evidence[None], n_chains, axis=0)
-        for name in self._read:
+        for name in self.read:
             own = relations.predicate[predicates.index(name)]
             for at in range(own[VIEWS], own[VIEWS + 1]):
                 view = relations.views[relations.listed[at]]

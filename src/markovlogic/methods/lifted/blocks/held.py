@@ -12,17 +12,11 @@ draw can do whatever a draw of one of its atoms can.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isinf
-from typing import Protocol
-
-import numpy as np
 
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
-from markovlogic.methods.lifted.blocks.schedule import Drawn, Known, Schedule
-from markovlogic.methods.lifted.blocks.tensor_program import Program
 from markovlogic.methods.lifted.blocks.tensor_terms import unsupported
-from markovlogic.methods.lifted.blocks.tensors import Bools, Message, Tensor
 from markovlogic.problem import Problem
 
 
@@ -90,53 +84,3 @@ def _require_free_moves(problem: Problem, hard: Sequence[ClauseTemplate], behind
             what = "hard rules may keep blocks of predicates from reaching every world"
             raise unsupported(what, rule.place, rule.text)
         left = kept
-
-
-class Unit(Protocol):
-    """Atoms that are drawn from their conditional given all others."""
-
-    @property
-    def kernel_modules(self) -> tuple[str, ...]:
-        """Modules of `kernels` that `draw` needs."""
-        ...
-
-    def draw(self, values: Mapping[str, Bools], n_chains: int, rng: np.random.Generator) -> Drawn:
-        """New values of whole predicates, and probabilities; chains come first."""
-        ...
-
-
-class ClusterUnit:
-    """A cluster that theorem proving can draw whole."""
-
-    def __init__(
-        self,
-        messages: tuple[Message, ...],
-        program: Program,
-        known: Mapping[str, Known],
-        arguments: Mapping[str, tuple[int, ...]],
-        changing: Collection[str],
-    ) -> None:
-        self.messages, self.program, self.changing = messages, program, frozenset(changing)
-        self.schedule = Schedule(program, known, arguments)
-        self._still: dict[int, Tensor] = {}  # coefficients that nothing changes
-
-    @property
-    def kernel_modules(self) -> tuple[str, ...]:
-        """For what is ground."""
-        return ("elimination",) if self.schedule.eliminates else ()
-
-    def coefficients(self, values: Mapping[str, Bools]) -> dict[int, Tensor]:
-        """The coefficients of all terms, given the rest of the world."""
-        found = {}
-        for number, message in enumerate(self.messages):
-            tensor = self._still.get(number)
-            if tensor is None:
-                tensor = message.coefficient(values, self.changing, self.program.axis_of[number])
-                if not message.depends_on(self.changing):
-                    self._still[number] = tensor
-            found[number] = tensor
-        return found
-
-    def draw(self, values: Mapping[str, Bools], n_chains: int, rng: np.random.Generator) -> Drawn:
-        """New values of the cluster's predicates."""
-        return self.schedule.draw(self.coefficients(values), n_chains, rng)

@@ -15,7 +15,6 @@ from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.blocks.clusters import Field
 from markovlogic.methods.lifted.blocks.held import held_predicates
-from markovlogic.methods.lifted.blocks.schedule import Known
 from markovlogic.methods.lifted.blocks.tensor_terms import FalseTerm, terms_of
 from markovlogic.methods.lifted.blocks.tensors import Bools
 from markovlogic.networks import starts
@@ -30,6 +29,14 @@ from markovlogic.system.arrays import Words, packed
 Number = TypeVar("Number", np.bool_, np.float64)
 
 STARTS = ("coins", "true", "false", "density")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The evidence about a predicate's atoms, one axis an argument; None where there is none."""
+
+    true: npt.NDArray[np.float64] | None
+    unknown: npt.NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,17 +119,24 @@ class TensorNetwork:
 
     def values(self, bits: Bools) -> dict[str, Bools]:
         """Worlds (n_chains, n_atoms) as one array a predicate, chains first; those of known predicates have no chains."""
-        found = dict(self.still)
-        for name in self.changing:
-            statuses, numbers = self.problem.statuses[name], self.problem.atoms.range_of(name)
-            own = bits[:, numbers.start : numbers.stop]
-            if name in self._codes:
-                whole = np.empty((len(bits), statuses.n_ground), np.bool_)
-                whole[:] = statuses.lookup(np.arange(statuses.n_ground)) == TRUE
-                whole[:, self._codes[name]] = own
-                own = whole
-            found[name] = own.reshape(len(bits), *statuses.sizes)
-        return found
+        ranges = {name: self.problem.atoms.range_of(name) for name in self.changing}
+        return self.still | {name: self.value(name, bits[:, own.start : own.stop]) for name, own in ranges.items()}
+
+    def value(self, name: str, bits: Bools) -> Bools:
+        """A predicate's array, chains first, from its open atoms, (n_chains, n_open)."""
+        statuses = self.problem.statuses[name]
+        if name in self._codes:
+            whole = np.empty((len(bits), statuses.n_ground), np.bool_)
+            whole[:] = self._certain[name]
+            whole[:, self._codes[name]] = bits
+            bits = whole
+        return bits.reshape(len(bits), *statuses.sizes)
+
+    @cached_property
+    def _certain(self) -> dict[str, Bools]:
+        """Which atoms are known to be true, where some are known."""
+        statuses = {name: self.problem.statuses[name] for name in self._codes}
+        return {name: own.lookup(np.arange(own.n_ground)) == TRUE for name, own in statuses.items()}
 
     def of_open(self, name: str, array: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """The values of a predicate's open atoms in its array (chains first), (n_chains, n_open)."""

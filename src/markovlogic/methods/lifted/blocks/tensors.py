@@ -41,51 +41,6 @@ class Tensor:
         return self.array.reshape([shape.get(axis, 1) for axis in axes])
 
 
-def joint_axes(*tensors: Tensor) -> tuple[int, ...]:
-    """The axes along which any of them varies."""
-    return tuple(sorted({axis for tensor in tensors for axis in tensor.axes}))
-
-
-def product(*tensors: Tensor) -> Tensor:
-    """All of them multiplied."""
-    axes = joint_axes(*tensors)
-    result = tensors[0].along(axes)
-    for tensor in tensors[1:]:
-        result = result * tensor.along(axes)
-    return Tensor(axes, result)
-
-
-def total(*tensors: Tensor) -> Tensor:
-    """All of them added; nothing is zero."""
-    if not tensors:
-        return Tensor((), np.zeros(()))
-    axes = joint_axes(*tensors)
-    result = tensors[0].along(axes)
-    for tensor in tensors[1:]:
-        result = result + tensor.along(axes)
-    return Tensor(axes, result)
-
-
-def sum_over(tensor: Tensor, axes: tuple[int, ...], sizes: Mapping[int, int]) -> Tensor:
-    """The sum along some axes, those included along which it is constant."""
-    own = tuple(i for i, axis in enumerate(tensor.axes) if axis in axes)
-    times = prod(sizes[axis] for axis in axes if axis not in tensor.axes)
-    kept = tuple(axis for axis in tensor.axes if axis not in axes)
-    array = tensor.array.sum(axis=own) if own else tensor.array
-    return Tensor(kept, array if times == 1 else array * times)
-
-
-def contracted(one: Tensor, other: Tensor, axes: tuple[int, ...], sizes: Mapping[int, int]) -> Tensor:
-    """The sum of their product along some axes: a matrix product where no other axis is common to both."""
-    times = prod(sizes[axis] for axis in axes if axis not in one.axes and axis not in other.axes)
-    both = tuple(axis for axis in axes if axis in one.axes and axis in other.axes)
-    one = sum_over(one, tuple(axis for axis in axes if axis in one.axes and axis not in both), sizes)
-    other = sum_over(other, tuple(axis for axis in axes if axis in other.axes and axis not in both), sizes)
-    kept = tuple(axis for axis in joint_axes(one, other) if axis not in both)
-    array = summed_product((one.array, other.array), (list(one.axes), list(other.axes)), list(kept))
-    return Tensor(kept, array if times == 1 else array * times)
-
-
 def summed_product(arrays: Sequence[Array], places: Sequence[list[int]], kept: list[int]) -> Array:
     """The product of several arrays whose axes have numbers, summed along all axes but some."""
     operands: list[Any] = [item for pair in zip(arrays, places, strict=True) for item in pair]
@@ -111,22 +66,6 @@ def coefficient_of(weight: float, operands: Sequence[Operand], axis_of: Mapping[
     places = [[CHAIN] * operand.has_chains + [number[name] for name in operand.variables] for operand in operands]
     array = summed_product([operand.array for operand in operands], places, chains + [place for _, place in kept])
     return Tensor((*chains, *(axis for axis, _ in kept)), array * weight)
-
-
-def chosen(tensor: Tensor, drawn: Mapping[int, Tensor]) -> Tensor:
-    """The tensor at drawn places of some axes; each place is itself a tensor of whole numbers, along outer axes."""
-    for axis in reversed(tensor.axes):  # places of an inner axis depend on constants and chains alone
-        place = drawn.get(axis)
-        if place is None:
-            continue
-        axes = tuple(sorted({*tensor.axes, *place.axes}))
-        array, index = tensor.along(axes), place.along(axes).astype(np.int64)
-        at = axes.index(axis)
-        shape = np.broadcast_shapes((*array.shape[:at], 1, *array.shape[at + 1 :]), index.shape)
-        array = np.broadcast_to(array, (*shape[:at], array.shape[at], *shape[at + 1 :]))
-        picked = np.take_along_axis(array, np.broadcast_to(index, shape), axis=at)
-        tensor = Tensor(tuple(a for a in axes if a != axis), picked.squeeze(at))
-    return tensor
 
 
 Bools = npt.NDArray[np.bool_]
@@ -164,7 +103,7 @@ class Message:
         """For the space function: the sender's predicate, the places that stay and the sign, of every atom outside."""
         found = []
         for factor in self.outside:
-            alone = self._alone(factor)
+            alone = self.alone(factor)
             kept = tuple(i for i, name in enumerate(factor.variables) if name not in alone)
             found.append((factor.predicate, kept, factor.positive))
         return found
@@ -174,7 +113,7 @@ class Message:
         """Whether the message is exact: the literal reading sums variables too early where atoms share one."""
         return not self.literal or all(self._unseen(factor) == self._summed(factor) for factor in self.outside)
 
-    def _alone(self, factor: Factor) -> set[str]:
+    def alone(self, factor: Factor) -> set[str]:
         """Variables of an atom outside that are summed before anything is multiplied."""
         return self._unseen(factor) if self.literal else self._summed(factor)
 
@@ -216,7 +155,7 @@ class Message:
         """The coefficient along the axes of the cluster's program; values of changing predicates have chains first."""
         operands = []
         for factor in self.outside:
-            has_chains, alone = factor.predicate in changing, self._alone(factor)
+            has_chains, alone = factor.predicate in changing, self.alone(factor)
             at = tuple(has_chains + i for i, name in enumerate(factor.variables) if name in alone)
             left = [name for name in factor.variables if name not in alone]
             operands.append(Operand(falsity(values[factor.predicate], factor.positive, at), left, has_chains))

@@ -1,8 +1,6 @@
-"""A compiled program on arrays: node terms upwards, then draws and expectations downwards.
+"""Clusters the slow way, as NumPy arrays whose first axis is that of chains: node terms upwards, then expectations downwards.
 
-Upwards every node gives a log sum over its own atoms, a tensor along chains, constants (of `Each`) and outer branches (of
-`Count`). Downwards branches are drawn from the node terms, and in the same pass the terms give every atom's probability given
-the rest of the world: expectations, not drawn bits (papers.md 3.2). A set of true atoms of drawn size is uniform.
+The oracle of `tensor_code`: it evaluates a program node by node, and knows nothing of places in memory.
 """
 
 from __future__ import annotations
@@ -12,29 +10,58 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.kernels.elimination import eliminate, marginals
+from markovlogic.methods.lifted.blocks.tensor_network import Known
 from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Node, Parts, Program, Rest, Spent
-from markovlogic.methods.lifted.blocks.tensors import CHAIN, Tensor, chosen, contracted, joint_axes, product, sum_over, total
+from markovlogic.methods.lifted.blocks.tensors import CHAIN, Tensor, summed_product
 
-Bools = npt.NDArray[np.bool_]
 Choices = dict[int | str, Tensor]  # by axis: the terms of a count, the tables of what is ground; by predicate: log-odds of coins
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """The evidence about a predicate's atoms, one axis an argument; None where there is none."""
-
-    true: npt.NDArray[np.float64] | None
-    unknown: npt.NDArray[np.float64] | None
+def joint_axes(*tensors: Tensor) -> tuple[int, ...]:
+    """The axes along which any of them varies."""
+    return tuple(sorted({axis for tensor in tensors for axis in tensor.axes}))
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """What one pass over a cluster gives: new values, and the probability of each atom given the rest; chains come first."""
+def product(*tensors: Tensor) -> Tensor:
+    """All of them multiplied."""
+    axes = joint_axes(*tensors)
+    result = tensors[0].along(axes)
+    for tensor in tensors[1:]:
+        result = result * tensor.along(axes)
+    return Tensor(axes, result)
 
-    value: dict[str, Bools]
-    probability: dict[str, npt.NDArray[np.float64]]
+
+def total(*tensors: Tensor) -> Tensor:
+    """All of them added; nothing is zero."""
+    if not tensors:
+        return Tensor((), np.zeros(()))
+    axes = joint_axes(*tensors)
+    result = tensors[0].along(axes)
+    for tensor in tensors[1:]:
+        result = result + tensor.along(axes)
+    return Tensor(axes, result)
+
+
+def sum_over(tensor: Tensor, axes: tuple[int, ...], sizes: Mapping[int, int]) -> Tensor:
+    """The sum along some axes, those included along which it is constant."""
+    own = tuple(i for i, axis in enumerate(tensor.axes) if axis in axes)
+    times = prod(sizes[axis] for axis in axes if axis not in tensor.axes)
+    kept = tuple(axis for axis in tensor.axes if axis not in axes)
+    array = tensor.array.sum(axis=own) if own else tensor.array
+    return Tensor(kept, array if times == 1 else array * times)
+
+
+def contracted(one: Tensor, other: Tensor, axes: tuple[int, ...], sizes: Mapping[int, int]) -> Tensor:
+    """The sum of their product along some axes: a matrix product where no other axis is common to both."""
+    times = prod(sizes[axis] for axis in axes if axis not in one.axes and axis not in other.axes)
+    both = tuple(axis for axis in axes if axis in one.axes and axis in other.axes)
+    one = sum_over(one, tuple(axis for axis in axes if axis in one.axes and axis not in both), sizes)
+    other = sum_over(other, tuple(axis for axis in axes if axis in other.axes and axis not in both), sizes)
+    kept = tuple(axis for axis in joint_axes(one, other) if axis not in both)
+    array = summed_product((one.array, other.array), (list(one.axes), list(other.axes)), list(kept))
+    return Tensor(kept, array if times == 1 else array * times)
 
 
 class Schedule:
@@ -51,11 +78,6 @@ class Schedule:
             name: (own.true, own.unknown) for name, own in known.items() if own.true is not None and own.unknown is not None
         }
         self._prepare(program.root)
-
-    @property
-    def eliminates(self) -> bool:
-        """Whether something is ground."""
-        return bool(self._rests)
 
     def _prepare(self, node: Node) -> None:
         match node:
@@ -144,8 +166,6 @@ class Schedule:
 
     def _rest_up(self, node: Rest, coefficient: Mapping[int, Tensor], terms: Choices) -> Tensor:
         """Eliminate the atoms for every chain, constant and branch that makes a difference."""
-        from markovlogic.kernels.elimination import eliminate
-
         rest, known = node.ground, self._rests[node.axis]
         losses = [self._loss(term.spent, coefficient) for term in node.terms]
         inner = {node.axis, *(axis for term in node.terms for axis in term.axes)}
@@ -159,13 +179,11 @@ class Schedule:
             at = rest.term == term.spent.number
             loss[..., at] = whole.reshape(*whole.shape[: len(outer)], -1)[..., rest.cell[at]]
         n = prod(shape)
-        table, log_sum = np.empty((n, rest.entries)), np.empty(n)
-        scratch = np.empty(max(1, int(np.diff(rest.buckets.table_start).max(initial=2)) // 2))
-        fixed = known.along((*outer, node.axis)).astype(np.int8)
-        if prod(fixed.shape[:-1]) > 1:
-            fixed = np.broadcast_to(fixed, (*shape, rest.n_atoms))
-        fixed = np.ascontiguousarray(fixed.reshape(-1, rest.n_atoms))
-        eliminate(rest.buckets, loss.reshape(n, -1), fixed, table, scratch, log_sum)
+        table = np.empty((n, rest.entries))
+        scratch = np.empty(rest.entries)
+        fixed = np.broadcast_to(known.along((*outer, node.axis)), (*shape, rest.n_atoms)).reshape(n, -1)
+        rows = zip(loss.reshape(n, -1), fixed, table, strict=True)
+        log_sum = np.array([eliminate(rest.buckets, *own, scratch) for own in rows])
         terms[node.axis] = Tensor((*outer, node.axis), table.reshape(*shape, -1))
         return Tensor(outer, log_sum.reshape(shape))
 
@@ -203,148 +221,80 @@ class Schedule:
 
     # ---- downwards
 
-    def draw(self, coefficient: Mapping[int, Tensor], n_chains: int, rng: np.random.Generator) -> Drawn:
-        """A new assignment of the cluster in every chain, and the probability of each atom given the rest."""
+    def probabilities(self, coefficient: Mapping[int, Tensor], n_chains: int) -> dict[str, np.ndarray]:
+        """Of each atom given the rest, chains first."""
         terms: Choices = {}
         self._up(self.program.root, coefficient, terms)
-        drawn = Drawn({}, {})
-        self._down(self.program.root, terms, _Path((CHAIN,), {}, Tensor((), np.ones(()))), drawn, (n_chains, rng))
-        return drawn
+        found: dict[str, np.ndarray] = {}
+        self._down(self.program.root, terms, _Path((CHAIN,), (), Tensor((), np.ones(()))), found, n_chains)
+        return found
 
-    def _down(self, node: Node, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]) -> None:
+    def _down(self, node: Node, terms: Choices, path: _Path, found: dict[str, np.ndarray], n_chains: int) -> None:
         match node:
             case Parts(children=children):
                 for child in children:
-                    self._down(child, terms, path, drawn, chains)
+                    self._down(child, terms, path, found, n_chains)
             case Each(axis=axis, child=child):
-                self._down(child, terms, _Path((*path.axes, axis), path.drawn, path.weight), drawn, chains)
+                self._down(child, terms, _Path((*path.axes, axis), path.branches, path.weight), found, n_chains)
             case Count(child=child):
-                self._down(child, terms, self._count_down(node, terms, path, drawn, chains), drawn, chains)
+                self._down(child, terms, self._count_down(node, terms, path, found, n_chains), found, n_chains)
             case IndependentAtoms():
-                self._independent_down(node, terms, path, drawn, chains)
+                odds = terms[node.predicate]
+                mean = self._expected(path, Tensor(odds.axes, 1.0 / (1.0 + np.exp(-odds.array))))
+                axes = (CHAIN, *sorted(node.places))
+                moved = (0, *(1 + np.argsort(np.argsort(node.places))))
+                self._note(node.predicate, np.broadcast_to(mean.along(axes), self._shape(axes, n_chains)).transpose(moved), found)
             case Rest():
-                self._rest_down(node, terms, path, drawn, chains)
+                self._rest_down(node, terms, path, found, n_chains)
+
+    def _note(self, predicate: str, chance: np.ndarray, found: dict[str, np.ndarray]) -> None:
+        known = self._evidence.get(predicate)
+        found[predicate] = np.array(chance) if known is None else np.where(known[1] > 0, chance, known[0])
 
     def _expected(self, path: _Path, chance: Tensor) -> Tensor:
         """The mean over the branches on the way."""
-        branches = tuple(sorted(path.drawn))
+        branches = tuple(sorted(path.branches))
         return contracted(path.weight, chance, branches, self.sizes) if branches else product(path.weight, chance)
-
-    def _rest_down(self, node: Rest, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]) -> None:
-        from markovlogic.kernels.elimination import draw, marginals
-
-        n_chains, rng = chains
-        rest, table = node.ground, terms[node.axis]
-        outer, shape = table.axes[:-1], table.array.shape[:-1]
-        flat = table.array.reshape(-1, rest.entries)
-        # the draw: along chains and constants, at what was drawn further out
-        axes = path.axes
-        place = Tensor(outer, np.arange(len(flat), dtype=np.float64).reshape(shape))
-        setting = np.broadcast_to(chosen(place, path.drawn).along(axes), self._shape(axes, n_chains))
-        uniform = rng.random((setting.size, rest.n_atoms))
-        value = np.empty((setting.size, rest.n_atoms), np.bool_)
-        draw(rest.buckets, flat, setting.reshape(-1).astype(np.int64), uniform, value)
-        # expectations
-        share = np.empty((len(flat), rest.n_atoms))
-        marginals(rest.buckets, flat, np.empty(rest.entries), share)
-        chance = Tensor(table.axes, share.reshape(*shape, rest.n_atoms))
-        mean = self._expected(path, chance)
-        expected = np.broadcast_to(mean.along((*axes, node.axis)), (*setting.shape, rest.n_atoms))
-        for name, at in node.places.items():
-            order, kept = _outer_first(at)
-            begin, ground = rest.first[name], [self.arguments[name][i] for i in order[len(kept) :]]
-            own = slice(begin, begin + prod(ground))
-            back = np.argsort(order)
-            sizes = (n_chains, *(self.sizes[axis] for axis in kept), *ground)
-            moved = (0, *(1 + back))
-            drawn.value[name] = value.reshape(*setting.shape, -1)[..., own].reshape(sizes).transpose(moved)
-            drawn.probability[name] = expected[..., own].reshape(sizes).transpose(moved)
 
     def _shape(self, axes: tuple[int, ...], n_chains: int) -> tuple[int, ...]:
         return tuple(n_chains if axis == CHAIN else self.sizes[axis] for axis in axes)
 
-    def _count_down(
-        self, node: Count, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
-    ) -> _Path:
-        n_chains, rng = chains
+    def _rest_down(self, node: Rest, terms: Choices, path: _Path, found: dict[str, np.ndarray], n_chains: int) -> None:
+        rest, table = node.ground, terms[node.axis]
+        share = np.empty((*table.array.shape[:-1], rest.n_atoms))
+        for at in np.ndindex(*share.shape[:-1]):
+            marginals(rest.buckets, table.array[at], np.empty(rest.entries), share[at])
+        mean = self._expected(path, Tensor(table.axes, share))
+        whole = (*self._shape(path.axes, n_chains), rest.n_atoms)
+        expected = np.broadcast_to(mean.along((*path.axes, node.axis)), whole)
+        for name, at in node.places.items():
+            order, kept = _outer_first(at)
+            begin, ground = rest.first[name], [self.arguments[name][i] for i in order[len(kept) :]]
+            sizes = (n_chains, *(self.sizes[axis] for axis in kept), *ground)
+            self._note(
+                name, expected[..., begin : begin + prod(ground)].reshape(sizes).transpose(0, *(1 + np.argsort(order))), found
+            )
+
+    def _count_down(self, node: Count, terms: Choices, path: _Path, found: dict[str, np.ndarray], n_chains: int) -> _Path:
         term, axis = terms[node.axis], node.axis
         at = term.axes.index(axis)
         weight = np.exp(term.array - term.array.max(axis=at, keepdims=True))
-        share = Tensor(term.axes, weight / weight.sum(axis=at, keepdims=True))
-        # the draw: along chains and constants, at what was drawn further out
-        axes = (*path.axes, axis)
-        here = chosen(share, path.drawn).along(axes)
-        uniform = rng.random((*self._shape(path.axes, n_chains), 1))
-        number = (np.cumsum(here, axis=-1) < uniform * here.sum(axis=-1, keepdims=True)).sum(axis=-1)
-        number = np.minimum(number, self.sizes[axis] - 1)
-        picked = Tensor(path.axes, number.astype(np.float64))
-        # expectations
-        joint = product(path.weight, share)
+        joint = product(path.weight, Tensor(term.axes, weight / weight.sum(axis=at, keepdims=True)))
         true, unknown = self._open[axis]
-        branches = tuple(a for a in joint.axes if a in path.drawn or a == axis)
+        branches = tuple(a for a in joint.axes if a in path.branches or a == axis)
         mean = contracted(joint, Tensor((axis,), np.arange(self.sizes[axis], dtype=np.float64)), branches, self.sizes)
         chance = total(mean, Tensor(true.axes, -true.array))
         wide = joint_axes(chance, unknown)
         chance = Tensor(wide, chance.along(wide) / np.maximum(unknown.along(wide), 1.0))
-        self._fill_counted(node, chance, picked, drawn, chains)
-        return _Path(path.axes, {**path.drawn, axis: picked}, joint)
-
-    def _fill_counted(
-        self, node: Count, chance: Tensor, picked: Tensor, drawn: Drawn, chains: tuple[int, np.random.Generator]
-    ) -> None:
-        """Values of the counted atoms: a uniform set of the unknown ones, of the size that was drawn."""
-        n_chains, rng = chains
         sizes = self.arguments[node.predicate]
         decided = tuple(sorted(place for place in node.places if place is not None))
-        rows = (n_chains, *(self.sizes[axis] for axis in decided))
-        true, _ = self._open[node.axis]
-        axes = (CHAIN, *decided)
-        number = np.broadcast_to(picked.along(axes), rows)
-        spare = np.broadcast_to(number - true.along(axes), rows)
         counted = [i for i, place in enumerate(node.places) if place is None]
-        width = prod(sizes[i] for i in counted)
-        # arguments in the order: decided ones by axis, then counted ones
         order = [node.places.index(axis) for axis in decided] + counted
-        back = np.argsort(order)
-        shape = [sizes[i] for i in order]
-        known = self._evidence.get(node.predicate)
-        if width == 1:
-            value = (spare > 0)[..., None]
-            free = None if known is None else known[1].transpose(order).reshape(*rows[1:], width) > 0
-        else:
-            keys = rng.random((*rows, width))
-            free = None if known is None else known[1].transpose(order).reshape(*rows[1:], width) > 0
-            if free is not None:
-                keys = np.where(free, keys, np.inf)
-            rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
-            value = rank < spare[..., None]
-        probability = np.broadcast_to(np.broadcast_to(chance.along(axes), rows)[..., None], (*rows, width))
-        if free is not None and known is not None:
-            certain = known[0].transpose(order).reshape(*rows[1:], width) > 0
-            value, probability = np.where(free, value, certain), np.where(free, probability, certain)
-        moved = (0, *(1 + back))
-        drawn.value[node.predicate] = value.reshape(n_chains, *shape).transpose(moved)
-        drawn.probability[node.predicate] = np.ascontiguousarray(probability).reshape(n_chains, *shape).transpose(moved)
-
-    def _independent_down(
-        self, node: IndependentAtoms, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
-    ) -> None:
-        n_chains, rng = chains
-        odds = terms[node.predicate]
-        chance = Tensor(odds.axes, 0.5 * (1.0 + np.tanh(0.5 * odds.array)))
-        axes = (CHAIN, *sorted(node.places))
-        shape = self._shape(axes, n_chains)
-        moved = (0, *(1 + np.argsort(np.argsort(node.places))))
-        here = np.broadcast_to(chosen(chance, path.drawn).along(axes), shape)
-        mean = self._expected(path, chance)
-        value = (rng.random(shape) < here).transpose(moved)
-        probability = np.broadcast_to(mean.along(axes), shape).transpose(moved)
-        known = self._evidence.get(node.predicate)
-        if known is not None:
-            certain, free = known[0] > 0, known[1] > 0
-            value, probability = np.where(free, value, certain), np.where(free, probability, certain)
-        drawn.value[node.predicate] = value
-        drawn.probability[node.predicate] = np.asarray(probability)
+        rows = self._shape((CHAIN, *decided), n_chains)
+        wide_array = chance.along((CHAIN, *decided)).reshape(chance.along((CHAIN, *decided)).shape + (1,) * len(counted))
+        whole = np.broadcast_to(wide_array, (*rows, *(sizes[i] for i in counted)))
+        self._note(node.predicate, whole.transpose(0, *(1 + np.argsort(order))), found)
+        return _Path(path.axes, (*path.branches, axis), joint)
 
 
 def _outer_first(places: tuple[int | None, ...]) -> tuple[list[int], tuple[int, ...]]:
@@ -355,8 +305,8 @@ def _outer_first(places: tuple[int | None, ...]) -> tuple[list[int], tuple[int, 
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """The way down to a node: chains and constants that it is repeated for, branches drawn so far, and their probabilities."""
+    """The way down to a node: chains and constants that it is repeated for, branches on the way, and their probabilities."""
 
     axes: tuple[int, ...]
-    drawn: dict[int, Tensor]
+    branches: tuple[int, ...]
     weight: Tensor
