@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.cluster import cluster
+from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.concerns import STILL
 from markovlogic.language.load import parse
 from markovlogic.linking.compared import ComparedRecords, compare_records
@@ -37,15 +38,41 @@ def link(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     progress: Progress | bool | None = None,
+    engine: Any = None,
+    spark_remote: str | None = None,
+    spark_folder: str | None = None,
 ) -> Linked:
     """Find the records of one or more tables that describe the same thing.
 
     table, more: frames or files (CSV, Parquet, a table of a database); several tables are sources, which `sources` names, and
     `one_to_one` says that none of them has duplicates. columns: kinds by column, where the guess is wrong. block: which pairs are
     compared (`"surname, dob"`), where the proposed rules do not suit. labels: what is known, as pairs `a, b, same` or as
-    `id, cluster` of some records; such pairs are facts, and weights are learned from them.
+    `id, cluster` of some records; such pairs are facts, and weights are learned from them. engine, spark_remote, spark_folder: as
+    for `infer`; records and pairs stay on the engine until the result is there, and a table may be what its session reads.
     """
     given = (table, *more)
+    if engine is not None:
+        from markovlogic.api.link_on import link_on
+        from markovlogic.api.scaled import OnEngine
+
+        if time_limit is not None:
+            raise UnsupportedError("a time limit: not supported component by component", hint="leave out engine, or the limit")
+        with resources_of(memory_limit=memory_limit, progress=progress) as resources:
+            found = link_on(
+                OnEngine(engine, spark_remote, spark_folder),
+                given,
+                sources=sources,
+                id_column=id_column,
+                columns=columns,
+                block=block,
+                one_to_one=one_to_one,
+                labels=labels,
+                seed=seed,
+                memory_limit=memory_limit,
+                progress=resources.progress,
+            )
+            assert isinstance(found, Linked)
+            return found
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=progress) as resources:
         with database(resources.limit) as db:
             compared = compare_records(
@@ -64,6 +91,11 @@ def link(
         return _decided(compared, one_to_one, Sampling(seed=seed), memory_limit, resources.progress)
 
 
+def draws_of(n_pairs: int) -> int:
+    """Draws of each chain, where so many pairs are not certain."""
+    return int(np.clip(VISITS // (CHAINS * n_pairs + 1), LEAST_DRAWS, MOST_DRAWS))
+
+
 def _decided(
     compared: ComparedRecords, one_to_one: bool, sampling: Sampling, memory_limit: int | None, shown: Progress
 ) -> Linked:
@@ -73,7 +105,7 @@ def _decided(
     right, of_pairs, stderr = np.ones(n), np.zeros(len(compared.one)), np.zeros(len(compared.one))
     concerns: tuple[str, ...] = ()
     notes = compared.records.notes
-    draws = int(np.clip(VISITS // (CHAINS * np.count_nonzero(~compared.tied) + 1), LEAST_DRAWS, MOST_DRAWS))
+    draws = draws_of(int(np.count_nonzero(~compared.tied)))
     options = f"--chains {CHAINS} --draws {draws} --seed {sampling.seed or 0}"
     options += " --apart" if compared.outside > -np.inf else ""
     if len(compared.one):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LOCAL, SPARK = "local", "spark"
 METHODS = ("auto", "exact", "enumerate", "eliminate", "gibbs", "blocked", "mcsat", "tempered")
 MOST_ROWS = 2_000_000  # of a result that this program holds; more become a dataset
-CATALOG = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){1,2}")  # a table of a catalog
+CATALOG = re.compile(r"[A-Za-z_]\w*(\.(?!(csv|tsv|jsonl?|parquet|db)\b)[A-Za-z_]\w*){1,2}")  # a table of a catalog
 BYTES_A_ROW = 600  # of a bundle in an executor, with its network and its answers; measured
 ABOUT_DRAWS = ("worlds", "thin", "checkpoint", "resume", "keep_draws")
 
@@ -187,13 +187,19 @@ def _sources(evidence: Any) -> list[Source]:
     """Sources as the readers take them; what this machine has no file of is for the engine: paths, tables, `sql:` queries."""
     if isinstance(evidence, str):
         named = NAMED.match(evidence)
-        content = named.group(2) if named is not None else ""
-        there = content.startswith("sql:") or "://" in content or "*" in content or CATALOG.fullmatch(content) is not None
-        if named is not None and there and not is_postgres(content) and not (os.path.exists(evidence) or os.path.exists(content)):
-            return [(named.group(1), content)]
+        if named is not None and is_for_engine(named.group(2)) and not os.path.exists(evidence):
+            return [(named.group(1), named.group(2))]
     elif isinstance(evidence, list | tuple) and all(isinstance(item, str | os.PathLike) for item in evidence):
         return [source for item in evidence for source in _sources(item)]
     return evidence_sources(evidence)
+
+
+def is_for_engine(table: Any) -> bool:
+    """Whether an engine reads a table by itself: its frames, `sql:` queries, addresses, patterns, names of a catalog."""
+    if not isinstance(table, str):
+        return type(table).__module__.startswith("pyspark.")
+    there = table.startswith("sql:") or "://" in table or "*" in table or CATALOG.fullmatch(table) is not None
+    return there and not is_postgres(table) and not os.path.exists(table)
 
 
 def _refuse_many(summary: Summary) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from markovlogic.cli import options
+from markovlogic.cli import on_engine, options
 from markovlogic.cli.outputs import check_outputs, show_message
 from markovlogic.errors import InputError
 
@@ -76,16 +76,53 @@ def link(
     seed: options.Seed = None,
     time_limit: options.TimeLimit = None,
     memory_limit: options.MemoryLimit = None,
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Find records that describe the same thing: id,cluster,probability that the cluster is exactly right."""
     from markovlogic.api.link import link as link_records
     from markovlogic.report.progress import shown_progress
 
-    check_outputs((output, pairs, stats), (*tables, *((labels,) if labels else ())))
+    options.check_engine(engine, spark_remote, spark_folder, None)
+    folder, folder_of_pairs = on_engine.dataset_at(engine, output), on_engine.dataset_at(engine, pairs)
+    if folder_of_pairs and not folder:
+        raise InputError("--pairs names a dataset", hint="the clusters must be one too: -o NAME.parquet")
+    read = (*tables, *((labels,) if labels else ()))
+    check_outputs((None if folder else output, None if folder_of_pairs else pairs, stats), read)
     options.at_least(seed, 0, "--seed")
     options.positive(time_limit, "--time-limit")
     kinds = dict(_kind(text) for text in column or ())
+    if folder is not None:
+        given = [name for name, value in (("--save", save), ("--time-limit", time_limit)) if value is not None]
+        given += ["--pairs FILE"] if pairs is not None and folder_of_pairs is None else []
+        if given:
+            raise InputError(
+                f"{', '.join(given)}: not supported with a dataset", hint="with -o NAME.csv it is; pairs as NAME.parquet"
+            )
+        with shown_progress(quiet=quiet) as progress:
+            dataset = on_engine.linked_dataset(
+                on_engine.engine_of("spark", spark_remote, spark_folder, None),
+                tables,
+                folder,
+                folder_of_pairs,
+                id_column=id_,
+                columns=kinds,
+                block=tuple(block or ()),
+                one_to_one=one_to_one,
+                labels=labels,
+                seed=seed,
+                memory_limit=options.memory_size(memory_limit),
+                progress=progress,
+            )
+        if stats is not None:
+            _write_stats(dataset.linked, stats, dataset.summary())
+        if not quiet:
+            _show_blocking(dataset.linked)
+            counts = f"{dataset.records:,} records in {dataset.clusters:,} clusters"
+            show_message(f"wrote {folder}: {counts}, by {dataset.linked.compared.n_compared:,} compared pairs")
+        return _end(dataset.linked)
     with shown_progress(quiet=quiet) as progress:
         found = link_records(
             *tables,
@@ -98,6 +135,9 @@ def link(
             time_limit=time_limit,
             memory_limit=options.memory_size(memory_limit),
             progress=progress,
+            engine=engine,
+            spark_remote=spark_remote,
+            spark_folder=spark_folder,
         )
     _write(found.clusters, output)
     if pairs is not None:
@@ -109,6 +149,10 @@ def link(
         _show(found, output)
         if command:
             show_message(f"to run it again: {command}")
+    return _end(found)
+
+
+def _end(found: Linked) -> int:
     for concern in found.concerns():
         show_message(f"concern: {concern}")
     return 1 if found.concerns() else 0
@@ -123,6 +167,15 @@ def _kind(text: str) -> tuple[str, str]:
 
 def _show(found: Linked, output: str) -> None:
     """What was done, on standard error."""
+    _show_blocking(found)
+    records, where = found.compared.records, "" if output == "-" else f"wrote {output}: "
+    show_message(
+        f"{where}{records.n:,} records in {found.n_clusters:,} clusters, by {found.compared.n_compared:,} compared pairs"
+    )
+
+
+def _show_blocking(found: Linked) -> None:
+    """How records were compared, and which."""
     records = found.compared.records
     shown = ", ".join(f"{column.name} {column.kind}" for column in records.columns)
     show_message(f"columns: {shown}" + (f"; id: {records.id_column}" if records.id_column else "; records are numbered"))
@@ -130,10 +183,6 @@ def _show(found: Linked, output: str) -> None:
         show_message(line)
     for note in found.notes:
         show_message(f"note: {note}")
-    where = "" if output == "-" else f"wrote {output}: "
-    show_message(
-        f"{where}{records.n:,} records in {found.n_clusters:,} clusters, by {found.compared.n_compared:,} compared pairs"
-    )
 
 
 def _blocking(found: Linked) -> list[str]:
@@ -156,7 +205,7 @@ def _write(table: Any, path: str) -> None:
         csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
 
 
-def _write_stats(found: Linked, path: str) -> None:
+def _write_stats(found: Linked, path: str, summary: dict[str, Any] | None = None) -> None:
     """What was done, as JSON."""
     import json
 
@@ -164,11 +213,11 @@ def _write_stats(found: Linked, path: str) -> None:
     from markovlogic.system.measures import peak_memory
 
     content = {
-        **found.summary(),
+        **(summary or found.summary()),
         "columns": found.columns.to_pylist(),
         "blocking": found.blocking.to_pylist(),
         "weights": found.weights.to_pylist(),
-        "expected": found.evaluation().as_dict()["expected"],
+        **({} if summary else {"expected": found.evaluation().as_dict()["expected"]}),
         "concerns": found.concerns(),
         "peak_memory_bytes": peak_memory(),
     }

@@ -11,9 +11,11 @@ from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
     from markovlogic.api.explain import Explanation
+    from markovlogic.api.link_on import LinkedDataset
     from markovlogic.api.scaled import OnEngine
     from markovlogic.scale_out.options import EngineOptions
     from markovlogic.scale_out.stages import Summary
+    from markovlogic.system.progress import Progress
 
 
 def engine_of(engine: str, spark_remote: str | None, spark_folder: str | None, cut: float | None) -> OnEngine:
@@ -98,6 +100,17 @@ def write_clusters(
         write_table(found, output)
     line = f"{summary.components:,} components of candidate pairs; how likely a cluster is right is left out on an engine"
     return _end(("" if output == "-" else f"wrote {output}: ") + line, summary.concerns, summary, quiet=quiet)
+
+
+def linked_dataset(
+    on: OnEngine, tables: Sequence[str], path: str, pairs_path: str | None, *, progress: Progress, **more: Any
+) -> LinkedDataset:
+    """`mln link` whose clusters the engine writes."""
+    from markovlogic.api.link_on import LinkedDataset, link_on
+
+    made = link_on(on, tables, path=path, pairs_path=pairs_path, progress=progress, **more)
+    assert isinstance(made, LinkedDataset)
+    return made
 
 
 def explained(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +42,11 @@ class BlockingRule:
     keys: tuple[Key, ...]
     most: int | None  # records of one block; None: any number
     pairs: int
+
+    @staticmethod
+    def of(keys: tuple[Key, ...], pairs: int = 0) -> BlockingRule:
+        """A rule on some keys, with blocks of any size."""
+        return BlockingRule(" and ".join(key.label for key in keys), keys, None, pairs)
 
     @property
     def sql(self) -> str:
@@ -83,6 +88,11 @@ class Sizes:
     size: Int64
     pairs: Int64
 
+    @staticmethod
+    def of(rule: BlockingRule, size: Int64, blocks: Int64) -> Sizes:
+        """Of sizes and how many blocks have each."""
+        return Sizes(rule, size, np.cumsum(blocks * size * (size - 1) // 2))
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
@@ -99,7 +109,7 @@ class Candidates:
         if len(self.rules) < LEAST_RULES:
             return float("nan")
         once, twice = (float(probability[self.times == times].sum()) for times in (1, 2))
-        return min(once**2 / (2 * max(twice, 0.5)), float(probability.sum()))
+        return unseen(once, twice, float(probability.sum()))
 
     def recall(self, probability: Float64, missed: float) -> tuple[float, ...]:
         """The share of pairs that are the same that each rule takes."""
@@ -113,6 +123,11 @@ class Candidates:
         return tuple(min(1.0, float(probability[place].sum()) / max(total, 1e-12)) for place in self.sample)
 
 
+def unseen(once: float, twice: float, total: float) -> float:
+    """Chao's bound, by the expected numbers of pairs that are the same among those that one rule takes, two, and any."""
+    return min(once**2 / (2 * max(twice, 0.5)), total)
+
+
 def proposed_pairs(db: Database, records: Records, *, one_to_one: bool, memory_limit: int) -> Candidates:
     """Rules on one key, where the value is rare, and on two, with the pairs that they take.
 
@@ -122,31 +137,37 @@ def proposed_pairs(db: Database, records: Records, *, one_to_one: bool, memory_l
     if n * (n - 1) // 2 <= ALL_PAIRS:
         rules: tuple[BlockingRule, ...] = (BlockingRule("all pairs", (), None, n * (n - 1) // 2),)
         return pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
-    sized = _sized(db, records)
+    sized = []
+    for keys in proposed_keys(records):
+        rule = BlockingRule.of(keys)
+        found = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
+        if len(found["size"]):
+            sized.append(Sizes.of(rule, found["size"].astype(np.int64), found["blocks"].astype(np.int64)))
+    for rules, took in budgets(sized, n):
+        candidates = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+        took(len(candidates.one))
+    return candidates
+
+
+def budgets(sized: Sequence[Sizes], n: int) -> Iterator[tuple[tuple[BlockingRule, ...], Callable[[int], None]]]:
+    """Rules that fit a budget of pairs, with a function that takes how many pairs they gave, until these are enough."""
+    sized = sorted(sized, key=lambda entry: int(entry.pairs[-1]))
     wanted = max(LEAST_PAIRS, PAIRS_A_RECORD * n)
     budget = 2 * wanted
+    given: list[int] = []
     while True:
         rules = _within(sized, budget)
-        found = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
-        if len(found.one) >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
-            return found
-        budget = int(budget * min(4.0, 1.3 * wanted / max(len(found.one), 1)))
+        yield rules, given.append
+        if given[-1] >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
+            return
+        budget = int(budget * min(4.0, 1.3 * wanted / max(given[-1], 1)))
 
 
-def _sized(db: Database, records: Records) -> list[Sizes]:
-    """All rules that may be proposed, those with the fewest pairs first."""
+def proposed_keys(records: Records) -> list[tuple[Key, ...]]:
+    """The keys of all rules that may be proposed: one column, or two."""
     keys = [key for column in records.columns for key in keys_of(column) if column.kind != "category" or len(records.columns) < 4]
-    chosen = [(key,) for key in keys] + [
-        (one, other) for one, other in itertools.combinations(keys, 2) if one.column != other.column
-    ]
-    sized = []
-    for together in chosen:
-        rule = BlockingRule(" and ".join(key.label for key in together), together, None, 0)
-        found = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
-        size, blocks = found["size"].astype(np.int64), found["blocks"].astype(np.int64)
-        if len(size):
-            sized.append(Sizes(rule, size, np.cumsum(blocks * size * (size - 1) // 2)))
-    return sorted(sized, key=lambda entry: int(entry.pairs[-1]))
+    both = [(one, other) for one, other in itertools.combinations(keys, 2) if one.column != other.column]
+    return [*((key,) for key in keys), *both]
 
 
 def _within(sized: Sequence[Sizes], budget: int) -> tuple[BlockingRule, ...]:
@@ -163,7 +184,16 @@ def _within(sized: Sequence[Sizes], budget: int) -> tuple[BlockingRule, ...]:
 
 
 def given_rules(db: Database, records: Records, texts: Sequence[str]) -> tuple[BlockingRule, ...]:
-    """Rules that the user gives: `surname, dob`, where `surname:3` takes the first letters."""
+    """Rules that the user gives, with the pairs that they take."""
+    made = []
+    for keys in given_keys(records, texts):
+        count = db.rows(f"SELECT coalesce(sum(size * (size - 1) // 2), 0) FROM ({BlockingRule.of(keys).sizes})")
+        made.append(BlockingRule.of(keys, int(count[0][0])))
+    return tuple(made)
+
+
+def given_keys(records: Records, texts: Sequence[str]) -> list[tuple[Key, ...]]:
+    """The keys of rules that the user gives: `surname, dob`, where `surname:3` takes the first letters."""
     by_name = {column.name: column for column in records.columns}
     made = []
     for text in texts:
@@ -184,10 +214,8 @@ def given_rules(db: Database, records: Records, texts: Sequence[str]) -> tuple[B
                 else f"CASE WHEN length({column.sql}) >= {length} THEN left({column.sql}, {length}) END"
             )
             keys.append(Key(part.strip(), column.sql, sql))
-        rule = BlockingRule(" and ".join(key.label for key in keys), tuple(keys), None, 0)
-        count = db.rows(f"SELECT coalesce(sum(size * (size - 1) // 2), 0) FROM ({rule.sizes})")
-        made.append(BlockingRule(rule.label, rule.keys, None, int(count[0][0])))
-    return tuple(made)
+        made.append(tuple(keys))
+    return made
 
 
 def pairs_of(db: Database, records: Records, rules: Sequence[BlockingRule], *, one_to_one: bool, memory_limit: int) -> Candidates:

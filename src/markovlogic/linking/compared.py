@@ -16,7 +16,7 @@ from markovlogic.linking.database import Database
 from markovlogic.linking.labels import DIFFERENT, SAME, Labels, pairs_inside, read_labels
 from markovlogic.linking.records import Records, read_records
 from markovlogic.linking.weight_errors import with_errors, with_errors_of_labels
-from markovlogic.linking.weights import Weights
+from markovlogic.linking.weights import Patterns, Weights
 from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64
 from markovlogic.system.progress import Progress
@@ -116,14 +116,7 @@ def compare_records(
         [len(c.levels) for c in comparisons],
         [c.first_equal for c in comparisons],
     )
-    learned = weights.learn(patterns)
-    if (known == SAME).sum() >= ENOUGH and (known == DIFFERENT).sum() >= ENOUGH:
-        fold = np.random.default_rng(seed).integers(0, weights.FOLDS, records.n)[one]
-        held_out = weights.held_out_scores(learned, level, known, fold)
-        discriminating = with_errors_of_labels(weights.discriminate(learned, level, known), level, known)
-        learned = weights.calibrated(discriminating, held_out, known)
-    else:
-        learned = with_errors(learned, patterns)
+    learned = learned_weights(patterns, level, known, one, seed)
     score = learned.score(level)
     n_compared = len(one)
     code = one.astype(np.int64) * records.n + other
@@ -178,6 +171,17 @@ def compare_records(
     )
 
 
+def learned_weights(patterns: Patterns, level: Int8, known: Int8, one: Int32, seed: int) -> Weights:
+    """By EM; where enough pairs are labelled, by what distinguishes these. level, known, one: of the labelled pairs at least."""
+    learned = weights.learn(patterns)
+    if (known == SAME).sum() < ENOUGH or (known == DIFFERENT).sum() < ENOUGH:
+        return with_errors(learned, patterns)
+    fold = np.random.default_rng(seed).integers(0, weights.FOLDS, patterns.n_records)[one]
+    held_out = weights.held_out_scores(learned, level, known, fold)
+    discriminating = with_errors_of_labels(weights.discriminate(learned, level, known), level, known)
+    return weights.calibrated(discriminating, held_out, known)
+
+
 def _all_pairs(db: Database, records: Records, *, one_to_one: bool) -> int:
     n = records.n
     inside = db.rows("SELECT coalesce(sum(n * (n - 1) // 2), 0) FROM (SELECT count(*) AS n FROM record GROUP BY source_number)")
@@ -193,11 +197,16 @@ def _sample(n: int, one: Int32, other: Int32, rng: np.random.Generator, n_all: i
     """Random pairs that are no candidates."""
     if len(one) >= n_all or n < 2:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    a, b = rng.integers(0, n, (2, SAMPLED))
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    code = np.unique((low * n + high)[low != high])
+    code = random_pairs(n, rng)
     code = code[~np.isin(code, one.astype(np.int64) * n + other)]
     return (code // n).astype(np.int32), (code % n).astype(np.int32)
+
+
+def random_pairs(n: int, rng: np.random.Generator) -> Int64:
+    """Codes of random pairs of different records, each once."""
+    a, b = rng.integers(0, n, (2, SAMPLED))
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return np.unique((low * n + high)[low != high])
 
 
 def _groups(n: int, one: Int32, other: Int32, score: Float64, least: float = LIKELY) -> Int64:

@@ -7,8 +7,9 @@ down, is the level of a pair. How much each level says is learned; the order is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,11 +109,27 @@ class Comparison:
 
 def comparisons_of(db: Database, records: Records) -> tuple[Comparison, ...]:
     """How each column is compared; adds to `record` what comparing needs: words, halves, rarity."""
-    swapped = _exchanged(db, records)
+    swapped = exchanged(
+        records,
+        lambda one, other: db.rows(
+            f"SELECT count(*), count(*) FILTER ({one} IN (SELECT {other} FROM record)), "
+            f"count(*) FILTER ({one} = {other}) FROM record WHERE {one} IS NOT NULL AND {other} IS NOT NULL"
+        )[0],
+    )
+    for column in records.columns:
+        c, extra = column.sql, [*derived(column), rarity(column, "k.n")]
+        db.run(
+            f"CREATE OR REPLACE TABLE record AS SELECT r.*, {', '.join(extra)} FROM record r LEFT JOIN "
+            f"(SELECT {c} AS v, count(*) AS n FROM record WHERE {c} IS NOT NULL GROUP BY {c}) k ON r.{c} = k.v ORDER BY row"
+        )
+    return comparisons_with(records, swapped)
+
+
+def comparisons_with(records: Records, swapped: Mapping[str, str]) -> tuple[Comparison, ...]:
+    """How each column is compared, where it is known which ones share values."""
     made = []
     for column in records.columns:
         c = column.sql
-        _prepare(db, column)
         between = list(LEVELS[column.kind])
         partner = swapped.get(c, "")
         if partner:
@@ -152,40 +169,37 @@ def _rarities(column: Column) -> list[str]:
     return names[::-1]
 
 
-def _prepare(db: Database, column: Column) -> None:
-    c, n_rarities = column.sql, len(_rarities(column))
-    extra = [
-        f"CAST(greatest(0, {n_rarities - 1} - floor(ln(greatest(k.n, 2) / 2.0) / ln({RARE}) + 1e-9)) AS TINYINT) AS {c}_rarity"
-    ]
+def rarity(column: Column, n: str) -> str:
+    """SQL of how rare a value is that n records have, as a number of levels."""
+    most = len(_rarities(column)) - 1
+    return f"CAST(greatest(0, {most} - floor(ln(greatest({n}, 2) / 2.0) / ln({RARE}) + 1e-9)) AS TINYINT) AS {column.sql}_rarity"
+
+
+def derived(column: Column) -> list[str]:
+    """SQL of what comparing needs beside a value: its words, half of it, its number."""
+    c = column.sql
     if column.kind in ("name", "text"):
-        extra.append(f"list_sort(list_distinct(string_split({c}, ' '))) AS {c}_words")
+        return [f"list_sort(list_distinct(string_split({c}, ' '))) AS {c}_words"]
     if column.kind == "email":
-        extra.append(f"nullif(split_part({c}, '@', 2), '') AS {c}_half")
+        return [f"nullif(split_part({c}, '@', 2), '') AS {c}_half"]
     if column.kind == "postcode":
-        extra.append(
-            f"CASE WHEN contains({c}, ' ') THEN split_part({c}, ' ', 1) ELSE left({c}, greatest(length({c}) - 2, 1)) END "
-            f"AS {c}_half"
-        )
-    if column.kind == "number":
-        extra.append(f"try_cast({c} AS DOUBLE) AS {c}_number")
-    db.run(
-        f"CREATE OR REPLACE TABLE record AS SELECT r.*, {', '.join(extra)} FROM record r "
-        f"LEFT JOIN (SELECT {c} AS v, count(*) AS n FROM record WHERE {c} IS NOT NULL GROUP BY {c}) k ON r.{c} = k.v ORDER BY row"
-    )
+        half = f"CASE WHEN contains({c}, ' ') THEN split_part({c}, ' ', 1) ELSE left({c}, greatest(length({c}) - 2, 1)) END"
+        return [f"{half} AS {c}_half"]
+    return [f"try_cast({c} AS DOUBLE) AS {c}_number"] if column.kind == "number" else []
 
 
-def _exchanged(db: Database, records: Records) -> dict[str, str]:
-    """Columns of names that share values, so that somebody may have written one into the other."""
+def exchanged(records: Records, counts: Callable[[str, str], tuple[Any, ...]]) -> dict[str, str]:
+    """Columns of names that share values, so that somebody may have written one into the other.
+
+    counts: of two columns, records that have both, those whose first value stands in the second column, those with equal values.
+    """
     found: dict[str, str] = {}
     names = [column for column in records.columns if column.kind == "name"]
     for at, one in enumerate(names):
         for other in names[at + 1 :]:
             if one.sql in found or other.sql in found.values():
                 continue
-            n, crossed, equal = db.rows(
-                f"SELECT count(*), count(*) FILTER ({one.sql} IN (SELECT {other.sql} FROM record)), "
-                f"count(*) FILTER ({one.sql} = {other.sql}) FROM record WHERE {one.sql} IS NOT NULL AND {other.sql} IS NOT NULL"
-            )[0]
+            n, crossed, equal = counts(one.sql, other.sql)
             if n and crossed > 0.02 * n and equal < 0.1 * n:
                 found[one.sql] = other.sql
     return found

@@ -31,9 +31,9 @@ class Database:
 
 
 @contextmanager
-def database(memory_limit: int) -> Iterator[Database]:
+def database(memory_limit: int, threads: int | None = None) -> Iterator[Database]:
     """An empty database that takes at most so many bytes of memory."""
-    with closing(open_duckdb(memory_limit)) as engine:
+    with closing(open_duckdb(memory_limit, threads)) as engine:
         yield Database(engine)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def read_records(
         raise InputError("missing table", hint="give a CSV or Parquet file, a table of a database, or a frame")
     kinds = dict(kinds or {})
     read = [table_of(table, f"table {number + 1}")[0] for number, table in enumerate(tables)]
-    sources = _source_names(tables, names)
+    sources = source_names(tables, names)
     notes: list[str] = []
     shared = [column for column in read[0].column_names if all(column in other.column_names for other in read)]
     for source, table in zip(sources, read, strict=True):
@@ -84,12 +84,7 @@ def read_records(
             raise InputError(f"there is no column {needed}; columns: {', '.join(shared)}", hint=nearest(needed, shared))
     for number, table in enumerate(read):
         db.put(f"table_{number}", table.select(shared))
-    missing = ", ".join(text(value) for value in MISSING)
-    cells = ", ".join(
-        f"CASE WHEN trim(CAST({name(column)} AS VARCHAR)) IN ({missing}) THEN NULL "
-        f"ELSE trim(CAST({name(column)} AS VARCHAR)) END AS r{at}"
-        for at, column in enumerate(shared)
-    )
+    cells = ", ".join(f"{cell(name(column))} AS r{at}" for at, column in enumerate(shared))
     union = " UNION ALL ".join(
         f"SELECT {number} AS source_number, {cells}, row_number() OVER () AS line FROM table_{number}"
         for number in range(len(read))
@@ -99,7 +94,15 @@ def read_records(
         f"FROM ({union}) ORDER BY row"
     )
     n = int(db.rows("SELECT count(*) FROM cell")[0][0])
-    found = _id_column(db, shared, id_column, n, kinds)
+
+    def repeated(at: int) -> tuple[Any, ...] | None:
+        rows = db.rows(
+            f"SELECT r{at}, count(*) FROM cell GROUP BY source_number, r{at} HAVING r{at} IS NULL OR count(*) > 1 "
+            f"ORDER BY r{at} LIMIT 1"
+        )
+        return rows[0] if rows else None
+
+    found = id_column_of(repeated, shared, id_column, n, kinds)
     columns = []
     for at, column in enumerate(shared):
         if column == found or kinds.get(column) == IGNORE:
@@ -111,10 +114,10 @@ def read_records(
         if distinct <= 1 and n > 1:
             notes.append(f"column {column} was left out: " + ("it has one value" if distinct else "it is empty"))
             continue
-        columns.append((at, column, kind or _guess(db, f"r{at}", distinct, present), not kind))
+        columns.append((at, column, kind or guess_kind(db, f"r{at}", distinct, present), not kind))
     if not columns and n > 1:
         raise InputError("no column is left to compare", hint=f"columns: {', '.join(shared)}; each has one value, or is the id")
-    normal = "".join(f", {_normal(db, f'r{at}', kind)} AS c{place}" for place, (at, _, kind, _) in enumerate(columns))
+    normal = "".join(f", {normal_form(db, f'r{at}', kind)} AS c{place}" for place, (at, _, kind, _) in enumerate(columns))
     given = f"r{shared.index(found)}" if found else "CAST(line AS VARCHAR)"
     source = "CASE source_number " + " ".join(f"WHEN {i} THEN {text(s)}" for i, s in enumerate(sources)) + " END"
     db.run(f"CREATE TABLE record AS SELECT row, source_number, {source} AS source, {given} AS id{normal} FROM cell ORDER BY row")
@@ -132,6 +135,12 @@ def read_records(
     return Records(n, sources, found, tuple(made), tuple(notes))
 
 
+def cell(sql: str) -> str:
+    """SQL of a cell as a text without spaces around it; null where it says that nothing is known."""
+    trimmed = f"trim(CAST({sql} AS STRING))"
+    return f"CASE WHEN {trimmed} IN ({', '.join(text(value) for value in MISSING)}) THEN NULL ELSE {trimmed} END"
+
+
 def table_of(table: Any, called: str) -> tuple[Any, str]:
     """An Arrow table with distinct column names, and what to call it."""
     faults = FaultLog()
@@ -146,7 +155,7 @@ def table_of(table: Any, called: str) -> tuple[Any, str]:
     return read.rename_columns(columns), source
 
 
-def _source_names(tables: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+def source_names(tables: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
     """What each table is called: as given, or the file's name without its ending."""
     made: list[str] = []
     for number, table in enumerate(tables):
@@ -159,30 +168,26 @@ def _source_names(tables: Sequence[Any], names: Sequence[str]) -> tuple[str, ...
     return tuple(one if made.count(one) == 1 else f"{one}{made[: at + 1].count(one)}" for at, one in enumerate(made))
 
 
-def _id_column(db: Database, shared: Sequence[str], chosen: str, n: int, kinds: Mapping[str, str]) -> str:
-    """The column whose values name the records of each table; empty where there is none."""
+def id_column_of(
+    repeated: Callable[[int], tuple[Any, ...] | None], shared: Sequence[str], chosen: str, n: int, kinds: Mapping[str, str]
+) -> str:
+    """The column whose values name the records of each table; empty where there is none.
 
-    def repeated(column: str) -> tuple[Any, ...] | None:
-        sql = f"r{shared.index(column)}"
-        found = db.rows(
-            f"SELECT {sql}, count(*) FROM cell GROUP BY source_number, {sql} HAVING {sql} IS NULL OR count(*) > 1 "
-            f"ORDER BY {sql} LIMIT 1"
-        )
-        return found[0] if found else None
-
+    repeated: a value that several records of a table have in a column, or that is missing, and how many have it.
+    """
     if chosen:
-        wrong = repeated(chosen)
+        wrong = repeated(shared.index(chosen))
         if wrong is not None:
             what = "is missing in a record" if wrong[0] is None else f"{wrong[0]} stands in {wrong[1]} records of a table"
             raise InputError(f"column {chosen} is no id: {what}", hint="leave out --id, then records are numbered")
         return chosen
-    for column in shared:
-        if column not in kinds and (ID_NAME.search(column) or not column) and repeated(column) is None and n:
+    for at, column in enumerate(shared):
+        if column not in kinds and (ID_NAME.search(column) or not column) and repeated(at) is None and n:
             return column
     return ""
 
 
-def _guess(db: Database, sql: str, distinct: int, present: int) -> str:
+def guess_kind(db: Database, sql: str, distinct: int, present: int) -> str:
     """The kind of a column, by its values."""
     dates = ", ".join(text(pattern) for pattern in DATE_FORMATS)
     words = f"len(string_split_regex({sql}, '\\s+'))"
@@ -214,7 +219,7 @@ def _guess(db: Database, sql: str, distinct: int, present: int) -> str:
     return "code" if digits > 0.8 and n_words < 2 else "name"
 
 
-def _normal(db: Database, sql: str, kind: str) -> str:
+def normal_form(db: Database, sql: str, kind: str) -> str:
     """SQL of a column's values in the form in which they are compared; empty becomes missing."""
     lower = f"lower(strip_accents({sql}))"
     if kind == "email":
