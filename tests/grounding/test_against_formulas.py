@@ -21,9 +21,21 @@ from markovlogic.language.lower import lower
 N_WORLDS = 12
 
 
+@pytest.mark.ways("grid", "database")
 @settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(problems())
 def test_the_network_weighs_worlds_as_the_formulas_do(drawn: RandomProblem) -> None:
+    check(drawn)
+
+
+@pytest.mark.ways("spark")
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(drawn=problems())
+def test_some_of_them_on_another_engine(drawn: RandomProblem) -> None:
+    check(drawn)
+
+
+def check(drawn: RandomProblem) -> None:
     problem = posed_model(parse(drawn.mln), drawn.db, open_=drawn.query)
     domains = {name: list(domain.names) for name, domain in problem.domains.items()}
     known, atoms = known_true(problem), open_atoms(problem)

@@ -78,6 +78,7 @@ def test_hard_units_absorb_soft_ones() -> None:
     assert network.log_constant == 4.0
 
 
+@pytest.mark.ways("grid", "database")
 def test_a_problem_that_does_not_fit_is_refused_with_its_largest_rule_and_what_would_fit(temporary: Path) -> None:
     problem, templates = transitivity(1295)
     assert predict(problem, templates).groundings == 1295**3
@@ -92,6 +93,7 @@ def test_a_problem_that_does_not_fit_is_refused_with_its_largest_rule_and_what_w
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.ways("grid", "database")
 def test_evidence_that_a_finer_count_sees_lets_a_problem_through() -> None:
     # 300³ groundings, but nearly all of F is known to be false
     n = 300
@@ -104,18 +106,21 @@ def test_evidence_that_a_finer_count_sees_lets_a_problem_through() -> None:
     assert sizes.rows == ((n // 2) ** 3 * share,)
 
 
+@pytest.mark.ways("grid", "database")
 def test_the_default_limit_is_a_share_of_this_machine() -> None:
     problem, templates = transitivity(20_000)
     with pytest.raises(ResourceError, match="would need about"):
         ground(problem, templates)
 
 
+@pytest.mark.ways("grid", "database")
 def test_more_atoms_than_literals_can_number_are_refused() -> None:
     problem, templates = transitivity(40_000)
     with pytest.raises(ResourceError, match="F alone has 1,600,000,000"):
         ground(problem, templates)
 
 
+@pytest.mark.ways("grid", "database")
 @pytest.mark.parametrize("what", ["rows", "one"])
 def test_an_interrupt_is_passed_on_and_leaves_no_file(temporary: Path, what: str) -> None:
     pairs = "FROM range(3000000) AS a CROSS JOIN range(100000) AS b"
@@ -132,6 +137,7 @@ def test_an_interrupt_is_passed_on_and_leaves_no_file(temporary: Path, what: str
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.ways("grid", "database")
 def test_counting_stops_at_its_budget() -> None:
     with engine(1 << 28, threads=1) as database:
         sql = "SELECT COUNT(*) FROM range(3000000) AS a CROSS JOIN range(100000) AS b WHERE (a.range * b.range) % 7 = 3"
@@ -139,6 +145,7 @@ def test_counting_stops_at_its_budget() -> None:
         assert database.count("SELECT COUNT(*) FROM range(5)", 10) == 5
 
 
+@pytest.mark.ways("grid", "database")
 def test_a_database_without_room_is_a_refusal(temporary: Path) -> None:
     with engine(64 << 20, threads=1) as database:
         database._connection.execute("SET max_temp_directory_size = '1MB'")
@@ -147,6 +154,7 @@ def test_a_database_without_room_is_a_refusal(temporary: Path) -> None:
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.ways("grid", "database")
 @pytest.mark.parametrize(
     ("n", "text"), [(0, "0 bytes"), (999, "999 bytes"), (2e9, "2 GB"), (1.5e13, "15 TB"), (4e16, "4e+04 TB")]
 )
@@ -174,6 +182,7 @@ def test_progress_goes_forward_to_its_total() -> None:
     assert seen.done[-1] == seen.stages[1][1] == 8000
 
 
+@pytest.mark.ways("grid", "database")
 def test_the_database_gets_its_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
 

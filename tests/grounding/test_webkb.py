@@ -54,6 +54,7 @@ def lines_of(predicate: str) -> list[list[str]]:
     return found
 
 
+@pytest.mark.ways("grid", "database")
 def test_groundings_are_counted_exactly(webkb: tuple[Problem, LoweredModel]) -> None:
     sizes = predict(*webkb)
     n_pages, n_words = 4168, 774
@@ -92,6 +93,7 @@ def test_the_pruned_clauses_are_those_of_a_direct_count(webkb: tuple[Problem, Lo
     assert len(problem.atoms) == network.n_atoms == 7 * 4168 - sum(len(pages) for pages in labels.values())
 
 
+@pytest.mark.ways("grid", "database")
 def test_threads_do_not_change_an_array(webkb: tuple[Problem, LoweredModel]) -> None:
     one, two = (ground(*webkb, threads=threads) for threads in (1, 2))
     for name, value in vars(one).items():
