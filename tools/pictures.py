@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import tempfile
@@ -28,24 +29,26 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     made = make("smokers", size=60, evidence=0.3, seed=3)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        rules, facts = Path(folder, "smokers.mln"), Path(folder, "smokers.db")
-        rules.write_text(made.rules)
-        facts.write_text(made.evidence_text())
-        result = mln.infer(str(rules), str(facts), ["Smokes", "Cancer"], method="gibbs", draws=400, keep_draws=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), sync_playwright() as started:
+        # the pictures show paths as they are given: these are short
+        Path("many.mln").write_text(made.rules)
+        Path("many.db").write_text(made.evidence_text())
+        for name in ("smokers.mln", "smokers.db"):
+            shutil.copy(EXAMPLES / name, folder)
+        result = mln.infer("many.mln", "many.db", ["Smokes", "Cancer"], method="gibbs", draws=400, keep_draws=True)
         _terminal(marginals_table(result, limit=12), "table.svg", "mln infer smokers.mln -e smokers.db -q Smokes,Cancer")
         (TARGET / "chart.svg").write_text(result.chart()._repr_mimebundle_()["image/svg+xml"])
-        reasons = mln.why(EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db", "Smokes(Bob)")
+        reasons = mln.why("smokers.mln", "smokers.db", "Smokes(Bob)")
         _terminal(reasons_table(reasons, 1), "why.svg", "mln why smokers.mln -e smokers.db 'Smokes(Bob)' --top 1")
         result.report(Path(folder, "out.html"))
-        small = mln.infer(EXAMPLES / "smokers.mln", EXAMPLES / "smokers.db", ["Smokes", "Cancer"], progress=False)
+        small = mln.infer("smokers.mln", "smokers.db", ["Smokes", "Cancer"], progress=False)
         small.report(Path(folder, "why.html"), why=["Smokes(Bob)"])
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1120, "height": 640})
         tab.goto(f"file://{folder}/out.html")
         tab.wait_for_selector("tr.row")
         tab.screenshot(path=str(TARGET / "page.png"))
-        tab.set_viewport_size({"width": 1120, "height": 760})
+        tab.set_viewport_size({"width": 1120, "height": 780})
         tab.goto(f"file://{folder}/why.html")
         tab.wait_for_selector(".why .step")
         tab.screenshot(path=str(TARGET / "why.png"))
@@ -63,12 +66,10 @@ def _terminal(shown: Any, name: str, command: str) -> None:
 
 def _studio(tab: Any, folder: str) -> None:
     """A slip in the rules, and what it shows of a run."""
-    for name in ("smokers.mln", "smokers.db"):
-        shutil.copy(EXAMPLES / name, folder)
     with served(Studio(Path(folder), "smokers.mln", ("smokers.db",), ("Smokes", "Cancer"))) as found:
         serving = threading.Thread(target=found.run, daemon=True)
         serving.start()
-        tab.set_viewport_size({"width": 1360, "height": 860})
+        tab.set_viewport_size({"width": 1360, "height": 1080})
         tab.goto(found.url)
         tab.click(".run")
         tab.click("tr.row >> text=Smokes(Bob)")

@@ -13,6 +13,7 @@ from tools.attack import FAMILIES, REFUSED, Attack, faults_of
 from tools.random_models import Judged, Maker
 
 import markovlogic as mln
+from markovlogic.reasons import sampled
 
 FALSE_ALARM_Z = 6.0  # of some hundred normal numbers: 10^-7
 
@@ -90,3 +91,39 @@ def test_errors_of_two_rules_that_make_up_for_each_other_are_seen(tmp_path: Path
     """The sum was right to 1e-9 while each of two rules was off by 5e-8."""
     case = Maker(random.Random("771120 why 3070"), FAMILIES["why"].features).case()
     assert list(faults_of(case, "why", 3070, tmp_path)) == []
+
+
+def test_a_time_limit_makes_fewer_draws_that_are_within_their_errors() -> None:
+    model = mln.Model.parse(MODEL)
+    right = {one.place: one for one in mln.why(model, None, "P(A)", query="R").contributions}
+    found = mln.why(model, None, "P(A)", query="R", method="gibbs", seed=1, draws=1_000_000, time_limit=1.5)
+    assert any("draws, so that errors are larger" in note for note in found.notes)
+    z = [(one.log_odds - right[one.place].log_odds) / one.stderr for one in found.contributions]
+    z += [
+        (one.without - right[one.place].without) / one.without_stderr for one in found.contributions if one.without == one.without
+    ]
+    assert np.abs(z).max() < FALSE_ALARM_Z
+
+
+class _Clock:
+    """A deadline and a clock of its own: a sweep takes a second."""
+
+    def __init__(self, left: float | None) -> None:
+        self.left, self.now = left, 0.0
+
+    def sweep(self) -> None:
+        self.now += 1.0
+        self.left = None if self.left is None else self.left - 1.0
+
+
+@pytest.mark.parametrize(
+    ("left", "share", "wanted"),
+    [(None, 0.5, (100, 200)), (1e6, 0.5, (100, 200)), (300.0, 0.5, (50, 100)), (0.5, 1.0, (10, 20)), (-3.0, 1.0, (10, 20))],
+)
+def test_lengths_fit_a_share_of_the_time(
+    monkeypatch: pytest.MonkeyPatch, left: float | None, share: float, wanted: tuple[int, int]
+) -> None:
+    clock = _Clock(left)
+    monkeypatch.setattr(sampled.cancellation, "current", lambda: clock)
+    monkeypatch.setattr(sampled.time, "monotonic", lambda: clock.now)
+    assert sampled.lengths(share, 200, clock.sweep) == wanted

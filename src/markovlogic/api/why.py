@@ -48,12 +48,14 @@ from markovlogic.reasons.sampled import SampledPath, sample, without_rules
 from markovlogic.reasons.values import Reasons
 from markovlogic.running.sampling import Sampling
 from markovlogic.state.saved import StateFolder, StateInMemory
+from markovlogic.system.cancellation import current
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
 
 GROUNDINGS = 5
 FAR = 0.01  # between a pair's probability in its part and in the result, errors apart
+PROBABILITY_SHARE = 0.3  # of the time that is left
 MOST_GAP = 1e-6  # between exact contributions and the log-odds, where these are 1
 EXACT_METHODS = (AUTO, "exact", "eliminate", "enumerate", "lifted")
 ABOUT_PROBABILITY = ("network", "proposals", "estimator", "orbits", "state")  # options that a probability is inferred by anew
@@ -245,7 +247,10 @@ def _inferred_pairs(prepared: PreparedProblem, name: str, options: dict[str, Any
     problem = prepared.problem
     shared = ("chains", "draws", "burn_in", "seed", "target_stderr", "memory_limit")
     passed = {one: options[one] for one in shared if one in options}
-    found = cluster(problem.model, problem.evidence, name, apart=True, progress=False, **_as_it_is(problem, name), **passed)
+    found = cluster(
+        problem.model, problem.evidence, name, apart=True, progress=False, time_limit=_part_of_time(), **_as_it_is(problem, name),
+        **passed,
+    )  # fmt: skip
     return found.likely_pairs()
 
 
@@ -354,6 +359,7 @@ def _contributions(
                 prepared.problem.evidence,
                 [shown],
                 progress=False,
+                time_limit=_part_of_time(),
                 **_as_it_is(prepared.problem, name),
                 **options,
             )
@@ -363,18 +369,26 @@ def _contributions(
         sampled = SampledPath.of(local, int(options.get("seed") or 0), options.get("draws"))
         base, base_error = sampled.base()
         spread = max(probability * (1 - probability), 1e-12)
-        found, stuck = sample(sampled, math.log(probability / (1 - probability)) if 0 < probability < 1 else math.nan,
+        found, stuck, draws = sample(sampled, math.log(probability / (1 - probability)) if 0 < probability < 1 else math.nan,
                               stderr / spread, base, base_error)  # fmt: skip
         if stuck:
             concerns += ("chains disagree about some contributions: their errors may be too small; give more --draws",)
         without = without_rules(sampled)
         notes = (f"chains estimate the contributions: {path}",) if isinstance(path, str) else ()
+        if draws < sampled.draws:
+            notes += (f"the time limit allowed {draws} of {sampled.draws} draws, so that errors are larger",)
     rows = rows_of(prepared, solved, local, found, without, groundings)
     near = neighbourhood_of(prepared, solved, local, found)
     return Reasons(
         shown, probability, stderr, found.logit, found.base, found.base_error, rows,
         notes=notes, concerns=concerns, neighbourhood=near,
     )  # fmt: skip
+
+
+def _part_of_time() -> float | None:
+    """Seconds for the probability itself: what is left is for the contributions."""
+    left = current().left
+    return None if left is None else max(left * PROBABILITY_SHARE, 0.1)
 
 
 def _gap(found: Contributions) -> tuple[str, ...]:

@@ -28,12 +28,13 @@ from markovlogic.problem import Problem, pose
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.reasons.exact import Contributions, quadrature
 from markovlogic.reasons.local import LocalNetwork
-from markovlogic.reasons.sampled import CHAINS, bits, ratio, reweighted
+from markovlogic.reasons.sampled import CHAINS, bits, lengths, ratio, reweighted
 from markovlogic.reasons.values import PairParts
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Schedule
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int64, frozen
+from markovlogic.system.cancellation import part_of_time
 
 if TYPE_CHECKING:
     from markovlogic.kernels.partition.layout import Layout
@@ -222,8 +223,8 @@ class PairPath:
         solved = solve_parts(network, parts, parts.moves)
         return (solved.marginal[network.row_of], solved.log_z) if solved.parts[parts.moves].all() else None
 
-    def drawn(self, share: float, truth: bool | None, stream: str) -> tuple[Float64, Float64]:
-        """Probability of each atom and its standard error, from chains."""
+    def drawn(self, share: float, truth: bool | None, stream: str, of_time: float) -> tuple[Float64, Float64]:
+        """Probability of each atom and its standard error, from chains; of_time: their share of the time that is left."""
         network = self._network(share, truth, None)
         parts = parts_of(network)
         rows = np.unique(network.row_of)
@@ -232,12 +233,14 @@ class PairPath:
         error = np.zeros(network.n_all)
         if len(rows):
             draws = DRAWS if self.draws is None else self.draws
-            schedule = Schedule(CHAINS, draws, BURN_IN, self.seed, stream=stream)
-            found = run(Task(Partition(), only(network, parts, parts.moves), rows), schedule).atoms
+            with part_of_time(of_time):
+                limit = cancellation.current().left
+                schedule = Schedule(CHAINS, draws, BURN_IN, self.seed, time_limit=limit, stream=stream)
+                found = run(Task(Partition(), only(network, parts, parts.moves), rows), schedule).atoms
             mean[rows], error[rows] = found.mean, found.stderr
         return mean[network.row_of], error[network.row_of]
 
-    def free(self) -> tuple[Float64, Float64, Callable[[int], Float64]]:
+    def free(self, of_time: float) -> tuple[Float64, Float64, Callable[[int], Float64]]:
         """Draws of the model: (draws, 64) of the atom, (draws, n_rules, 64) of each rule's weight; and draws without a rule.
 
         The chains that draw without a rule go on from where those of the model ended.
@@ -248,11 +251,12 @@ class PairPath:
         bias = local.bias * moves[network.row_of]
         sampler = PartitionSampler(Partition(), only(network, parts, parts.moves), CHAINS)
         state = sampler.init(np.random.SeedSequence([self.seed, 1]))
-        n_draws = DRAWS if self.draws is None else self.draws
+        most = DRAWS if self.draws is None else self.draws
 
-        def drawn(layout: Layout, state: PartitionState) -> tuple[Float64, Float64]:
+        def drawn(layout: Layout, state: PartitionState, of_time: float) -> tuple[Float64, Float64]:
+            burn_in, n_draws = lengths(of_time, most, lambda: sampler.step_by(layout, state), BURN_IN)
             atom, weight = np.zeros((n_draws, CHAINS)), np.zeros((n_draws, len(local.rules), CHAINS))
-            for draw in range(-BURN_IN, n_draws):
+            for draw in range(-burn_in, n_draws):
                 cancellation.check()
                 sampler.step_by(layout, state)
                 if draw >= 0:
@@ -265,9 +269,9 @@ class PairPath:
             left = np.bincount(network.row_of, bias[local.rules.index(rule)], network.n_all)
             changed = frozen(replace(rows, atom_bias=rows.atom_bias - left))
             ended = PartitionState(state.world.copy(), state.generator.copy(), state.block.copy())
-            return drawn(layout_of(replace(sampler.network, rows=changed)), ended)[0]
+            return drawn(layout_of(replace(sampler.network, rows=changed)), ended, 1 / len(local.rules))[0]
 
-        return *drawn(sampler.layout, state), without
+        return *drawn(sampler.layout, state, of_time), without
 
     def difference(self, shares: Float64) -> tuple[Float64, Float64]:
         """What the atom makes of all atoms, at points of the path: (n, n_soft) of no clauses, (n, n_all)."""
@@ -300,13 +304,14 @@ def _sampled(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, floa
     n_all, nothing = local.network.n_all, np.zeros(0)
     node, measure = np.polynomial.legendre.leggauss(NODES)
     total, variance = np.zeros(n_all), np.zeros(n_all)
+    runs = 2 * NODES + 3  # these, two of the model as it is, and those without a rule
     for at, (share, width) in enumerate(zip((node + 1) / 2, measure / 2, strict=True)):
-        true, error = path.drawn(float(share), True, f"{at} true")
-        false, other = path.drawn(float(share), False, f"{at} false")
+        true, error = path.drawn(float(share), True, f"{at} true", 1 / (runs - 2 * at))
+        false, other = path.drawn(float(share), False, f"{at} false", 1 / (runs - 2 * at - 1))
         total += width * (true - false)
         variance += width**2 * (error**2 + other**2)
-    atom, weight, anew = path.free()
-    base, base_error = _logit_with_error(*(own[target] for own in path.drawn(0.0, None, "at 0")))
+    base, base_error = _logit_with_error(*(own[target] for own in path.drawn(0.0, None, "at 0", 1 / 3)))
+    atom, weight, anew = path.free(1 / 2)
     logit, logit_error = _logit_with_error(*ratio(atom.sum(axis=0), np.full(CHAINS, float(len(atom)))))
     bias = local.bias * total
     bias_error = np.abs(local.bias) * np.sqrt(variance)

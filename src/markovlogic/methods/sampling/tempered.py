@@ -79,6 +79,24 @@ class Soft(NamedTuple):
     literal: Int32
 
 
+def soft_runs(bias: Float64, start: Int64, literal: Int32, weight: Float64) -> Soft:
+    """Weighted clauses and biases by weight and length; start: (n + 1,) of the clauses in `literal`."""
+    atom = np.flatnonzero(bias).astype(np.int32)
+    every = np.concatenate([bias[atom], weight])
+    length = np.concatenate([np.ones(len(atom), np.int64), np.diff(start)])
+    order = np.lexsort((length, every))
+    every, length = every[order], length[order]
+    first = np.concatenate([np.arange(len(atom)), len(atom) + start[:-1]])[order]  # of each clause among all literals
+    clause_start = offsets(length)
+    place = np.repeat(first - clause_start[:-1], length) + np.arange(int(clause_start[-1]))
+    literals = np.concatenate([2 * atom + 1, literal[: int(start[-1])]]).astype(np.int32)[place]
+    begins = np.ones(len(every), np.bool_)
+    begins[1:] = (every[1:] != every[:-1]) | (length[1:] != length[:-1])
+    run = np.flatnonzero(begins)
+    count = np.diff(np.append(run, len(every)))
+    return frozen(Soft(every[run], length[run], count, clause_start[:-1][run], literals))
+
+
 class Ladders(NamedTuple):
     """What one round of swaps reads and changes: arrays of the state, and room to work in."""
 
@@ -131,21 +149,9 @@ class TemperedSampler(Sampler):
     def soft(self) -> Soft:
         """What beta multiplies."""
         network = self.network
-        atom = np.flatnonzero(np.isfinite(network.atom_bias) & (network.atom_bias != 0)).astype(np.int32)
+        bias = np.where(np.isfinite(network.atom_bias), network.atom_bias, 0.0)
         start = network.clause_start[: network.n_soft + 1]
-        every = np.concatenate([network.atom_bias[atom], network.clause_weight[: network.n_soft]])
-        length = np.concatenate([np.ones(len(atom), np.int64), np.diff(start)])
-        order = np.lexsort((length, every))
-        every, length = every[order], length[order]
-        first = np.concatenate([np.arange(len(atom)), len(atom) + start[:-1]])[order]  # of each clause among all literals
-        clause_start = offsets(length)
-        place = np.repeat(first - clause_start[:-1], length) + np.arange(int(clause_start[-1]))
-        literal = np.concatenate([2 * atom + 1, network.clause_literal[: int(start[-1])]]).astype(np.int32)[place]
-        begins = np.ones(len(every), np.bool_)
-        begins[1:] = (every[1:] != every[:-1]) | (length[1:] != length[:-1])
-        run = np.flatnonzero(begins)
-        count = np.diff(np.append(run, len(every)))
-        return frozen(Soft(every[run], length[run], count, clause_start[:-1][run], literal))
+        return soft_runs(bias, start, network.clause_literal, network.clause_weight[: network.n_soft])
 
     @property
     def units(self) -> Units | None:
