@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import on_engine, options
+from markovlogic.cli.inference_options import InferenceOptions, with_inference_options
 from markovlogic.cli.outputs import show_message
 from markovlogic.system.measures import show_bytes
 
@@ -20,33 +21,13 @@ if TYPE_CHECKING:
     from markovlogic.methods.reduction import Rest
 
 
+@with_inference_options()
 def explain(
+    *,
     model: options.Model,
     query: options.Query,
     evidence: options.EvidenceFiles = None,
-    open_: options.Open = None,
-    closed: options.Closed = None,
-    closed_types: options.ClosedTypes = False,
-    clause_weights: options.ClauseWeights = "formula",
-    method: options.Method = "auto",
-    set_: options.Set = None,
-    network: options.Network = "auto",
-    compress: options.Compress = "none",
-    rank: options.Rank = None,
-    ratio: options.Ratio = None,
-    compress_as: options.CompressAs = "auto",
-    proposals: options.Proposals = "none",
-    memory_limit: options.MemoryLimit = None,
-    estimator: options.Estimator = "auto",
-    chains: options.Chains = None,
-    draws: options.Draws = None,
-    burn_in: options.BurnIn = None,
-    seed: options.Seed = None,
-    time_limit: options.TimeLimit = None,
-    target_stderr: options.TargetStderr = None,
-    worlds: options.Worlds = None,
-    thin: options.Thin = None,
-    checkpoint: options.Checkpoint = None,
+    given: InferenceOptions,
     include_evidence: options.IncludeEvidence = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
     engine: options.Engine = None,
@@ -56,60 +37,20 @@ def explain(
     quiet: options.Quiet = False,
 ) -> int:
     """Show how big a problem is, which plan `infer` would execute, and what it would cost. Runs nothing long."""
-    limit = options.memory_size(memory_limit)
-    options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
+    given.check()
 
     from markovlogic.api import explain as api
-    from markovlogic.cli.options import read_settings
     from markovlogic.report.progress import shown_progress
 
-    chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
+    chosen = given.values()
     options.check_engine(engine, spark_remote, spark_folder, cut)
     if engine is not None:
-        from markovlogic.problem.prepare import Assumptions
-        from markovlogic.running.sampling import Sampling
-        from markovlogic.scale_out.options import EngineOptions
-
-        limits = (time_limit, target_stderr)
-        choices = EngineOptions(
-            Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, False, False, estimator, orbits),
-            chosen,
-            Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
-            include_evidence,
-        )
-        elsewhere = {"network": network, "compress": compressor, "proposals": source}
-        on = on_engine.engine_of(engine, spark_remote, spark_folder, cut)
+        choices, elsewhere = given.for_engine(include_evidence), given.not_on_engine()
+        on, limit = on_engine.engine_of(engine, spark_remote, spark_folder, cut), chosen["memory_limit"]
         found = on_engine.explained(on, model, evidence or (), query, choices, elsewhere, memory_limit=limit, quiet=quiet)
     else:
         with shown_progress(quiet=quiet) as progress:
-            found = api.explain(
-                model,
-                evidence or (),
-                query,
-                method=chosen,
-                network=network,
-                compress=compressor,
-                compress_as=compress_as,  # type: ignore[arg-type]
-                proposals=source,
-                orbits=orbits,
-                estimator=estimator,
-                chains=chains,
-                draws=draws,
-                burn_in=burn_in,
-                seed=seed,
-                time_limit=time_limit,
-                target_stderr=target_stderr,
-                worlds=worlds,
-                thin=thin,
-                checkpoint=checkpoint,
-                include_evidence=include_evidence,
-                open_=options.names(open_),
-                closed=options.names(closed),
-                closed_types=closed_types,
-                clause_weights=clause_weights,
-                memory_limit=limit,
-                progress=progress,
-            )
+            found = api.explain(model, evidence or (), query, **chosen, include_evidence=include_evidence, progress=progress)
     from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
 
     if json:

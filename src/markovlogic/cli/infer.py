@@ -11,39 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import on_engine, options
+from markovlogic.cli.inference_options import InferenceOptions, with_inference_options
 from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
     from markovlogic.results.marginals import Marginals
 
 
+@with_inference_options()
 def infer(
+    *,
     model: options.Model,
     query: options.Query,
     evidence: options.EvidenceFiles = None,
-    open_: options.Open = None,
-    closed: options.Closed = None,
-    closed_types: options.ClosedTypes = False,
-    clause_weights: options.ClauseWeights = "formula",
-    method: options.Method = "auto",
-    set_: options.Set = None,
-    network: options.Network = "auto",
-    compress: options.Compress = "none",
-    rank: options.Rank = None,
-    ratio: options.Ratio = None,
-    compress_as: options.CompressAs = "auto",
-    proposals: options.Proposals = "none",
-    memory_limit: options.MemoryLimit = None,
-    estimator: options.Estimator = "auto",
-    chains: options.Chains = None,
-    draws: options.Draws = None,
-    burn_in: options.BurnIn = None,
-    seed: options.Seed = None,
-    time_limit: options.TimeLimit = None,
-    target_stderr: options.TargetStderr = None,
-    worlds: options.Worlds = None,
-    thin: options.Thin = None,
-    checkpoint: options.Checkpoint = None,
+    given: InferenceOptions,
     resume: Annotated[
         bool,
         typer.Option(
@@ -88,42 +69,29 @@ def infer(
     quiet: options.Quiet = False,
 ) -> int:
     """Infer the probability of every query atom that the evidence leaves open."""
-    limit = options.memory_size(memory_limit)
-    options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
+    given.check()
     options.at_least(top, 1, "--top")
     options.at_least(explained, 0, "--why")
 
     from markovlogic.api import infer as api
-    from markovlogic.cli.options import read_settings
     from markovlogic.data.sources import without_passwords
     from markovlogic.errors import InferenceWarning, InputError
     from markovlogic.report.files import check_ending, is_page
     from markovlogic.report.progress import shown_progress
 
-    chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
+    chosen = given.values()
     options.check_engine(engine, spark_remote, spark_folder, cut)
     dataset = on_engine.dataset_at(engine, output)
-    check_outputs((None if dataset else output, stats, worlds), (model, *(evidence or ())))
+    check_outputs((None if dataset else output, stats, given.worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
     if explained and (output is None or not is_page(output)):
         raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
     if dataset is not None:
-        from markovlogic.problem.prepare import Assumptions
-        from markovlogic.running.sampling import Sampling
-        from markovlogic.scale_out.options import EngineOptions
-
-        limits = (time_limit, target_stderr)
-        choices = EngineOptions(
-            Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, resume, False, estimator, orbits),
-            chosen,
-            Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
-            include_evidence,
-            top,
-        )
-        elsewhere = {"network": network, "compress": compressor, "proposals": source, "state": state}
+        choices = given.for_engine(include_evidence, resume, top)
+        elsewhere = {**given.not_on_engine(), "state": state}
         on = on_engine.engine_of("spark", spark_remote, spark_folder, cut)
-        files = evidence or ()
+        limit, files = chosen["memory_limit"], evidence or ()
         return on_engine.write_dataset(
             on, model, files, query, choices, elsewhere, dataset, stats, memory_limit=limit, quiet=quiet
         )
@@ -133,30 +101,10 @@ def infer(
             model,
             evidence or (),
             query,
-            method=chosen,
-            network=network,
-            compress=compressor,
-            compress_as=compress_as,  # type: ignore[arg-type]
-            proposals=source,
-            estimator=estimator,
-            orbits=orbits,
-            chains=chains,
-            draws=draws,
-            burn_in=burn_in,
-            seed=seed,
-            time_limit=time_limit,
-            target_stderr=target_stderr,
-            open_=options.names(open_),
-            closed=options.names(closed),
-            closed_types=closed_types,
-            clause_weights=clause_weights,
-            worlds=worlds,
-            thin=thin,
-            checkpoint=checkpoint,
+            **chosen,
             resume=resume,
             state=state,
             state_limit=options.memory_size(state_limit, "--state-limit"),
-            memory_limit=limit,
             include_evidence=include_evidence,
             top=top,
             engine=engine,

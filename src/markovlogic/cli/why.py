@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.inference_options import InferenceOptions, with_inference_options
 from markovlogic.cli.outputs import check_outputs, show_message
 
 
+@with_inference_options(without=("compress_as", "thin"), hidden=("compress", "checkpoint", "worlds"))
 def why(
+    *,
     model: options.Model,
     atom: Annotated[str, typer.Argument(metavar="ATOM", help="A ground atom, such as 'Smokes(Bob)'.")],
     evidence: options.EvidenceFiles = None,
@@ -25,24 +29,7 @@ def why(
             rich_help_panel=options.PROBLEM,
         ),
     ] = None,
-    open_: options.Open = None,
-    closed: options.Closed = None,
-    closed_types: options.ClosedTypes = False,
-    clause_weights: options.ClauseWeights = "formula",
-    method: options.Method = "auto",
-    set_: options.Set = None,
-    network: options.Network = "auto",
-    rank: options.Rank = None,
-    ratio: options.Ratio = None,
-    proposals: options.Proposals = "none",
-    memory_limit: options.MemoryLimit = None,
-    estimator: options.Estimator = "auto",
-    chains: options.Chains = None,
-    draws: options.Draws = None,
-    burn_in: options.BurnIn = None,
-    seed: options.Seed = None,
-    time_limit: options.TimeLimit = None,
-    target_stderr: options.TargetStderr = None,
+    given: InferenceOptions,
     state: Annotated[
         str | None,
         typer.Option(
@@ -51,10 +38,7 @@ def why(
             rich_help_panel=options.SAMPLING,
         ),
     ] = None,
-    compress: Annotated[str | None, typer.Option(hidden=True)] = None,
     engine: Annotated[str | None, typer.Option(hidden=True)] = None,
-    checkpoint: Annotated[str | None, typer.Option(hidden=True)] = None,
-    worlds: Annotated[str | None, typer.Option(hidden=True)] = None,
     top: Annotated[
         int, typer.Option("--top", metavar="K", help="Ground instances shown of each rule.", rich_help_panel=options.OUTPUT)
     ] = 3,
@@ -64,22 +48,20 @@ def why(
     quiet: options.Quiet = False,
 ) -> int:
     """Explain a probability: contributions of rules and facts that add up to its log-odds."""
-    limit = options.memory_size(memory_limit)
-    options.check_sampling(chains, draws, burn_in, seed, None, time_limit, target_stderr)
+    given.check()
     options.at_least(top, 0, "--top")
 
     from markovlogic.api import why as api
-    from markovlogic.cli.options import read_settings
     from markovlogic.evaluation import view as files
     from markovlogic.reasons.view import reasons_table, write
 
     if output is not None:
         files.check_ending(output)
         check_outputs((output,), (model, *(evidence or ())))
-    if compress in (None, "none"):
-        chosen, _, source, orbits = read_settings(method, set_ or (), "none", rank, ratio, proposals)
+    if given.compress in (None, "none"):
+        chosen = replace(given, compress="none").values()
     else:
-        chosen, source, orbits = method, None, "auto"  # why refuses the compression, whatever its settings are
+        chosen = {"compress": given.compress}  # is refused, whatever its settings are
     found = api.why(
         model,
         evidence or (),
@@ -87,27 +69,9 @@ def why(
         query=query or (),
         changes=changes or (),
         groundings=top,
-        method=chosen,
-        network=network,
-        proposals=source,
-        estimator=estimator,
-        orbits=orbits,
-        chains=chains,
-        draws=draws,
-        burn_in=burn_in,
-        seed=seed,
-        time_limit=time_limit,
-        target_stderr=target_stderr,
-        open_=options.names(open_),
-        closed=options.names(closed),
-        closed_types=closed_types,
-        clause_weights=clause_weights,
         state=state,
-        memory_limit=limit,
-        compress=compress,
         engine=engine,
-        checkpoint=checkpoint,
-        worlds=worlds,
+        **{name: value for name, value in chosen.items() if name not in ("compress_as", "thin")},
     )
     if output is not None:
         write(found, output)
