@@ -40,9 +40,11 @@ from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
     from markovlogic.grounding.backends import Engine
+    from markovlogic.methods.base import MethodSettings
     from markovlogic.methods.exact.planning import ExactPlan, ExactShare
     from markovlogic.methods.exact.planning import Method as ExactAlgorithm
     from markovlogic.methods.lifted.answer import Refusal, Work
+    from markovlogic.methods.lifted.blocks.clusters import ClusterGraph
     from markovlogic.methods.lifted.engines import EventPlans
     from markovlogic.methods.partition.listed import Listed
     from markovlogic.methods.partition_analysis import PartitionAnalysis
@@ -272,6 +274,11 @@ class Analysis:
 
     @cached_property
     def _exact_plans(self) -> dict[str, ExactPlan | str]:
+        return {}
+
+    @cached_property
+    def cluster_graphs(self) -> dict[MethodSettings, ClusterGraph]:
+        """What lifted blocked Gibbs found, by its settings: costs and plans each look at it, and it may take seconds to find."""
         return {}
 
     @cached_property

@@ -43,7 +43,10 @@ class LiftedBlockedMethod(SamplingMethod):
         from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
         assert isinstance(settings, LiftedBlocked)
-        return settings.graph(self.network(analysis))
+        graphs = analysis.cluster_graphs
+        if settings not in graphs:
+            graphs[settings] = settings.graph(self.network(analysis))
+        return graphs[settings]
 
     def _searching(self, analysis: Analysis) -> float:
         """Twins are found at once."""
