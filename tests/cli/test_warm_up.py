@@ -5,6 +5,7 @@ import pytest
 from markovlogic.cli.warm_up import (
     MODELS,
     compile_compressions,
+    compile_counting,
     compile_for,
     compile_for_clusters,
     compile_for_learning,
@@ -12,17 +13,19 @@ from markovlogic.cli.warm_up import (
     compile_variants,
 )
 from markovlogic.compression.table import TABLE
-from markovlogic.methods.table import all_methods, method_named
+from markovlogic.methods.table import all_methods
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]
-REFUSED: dict[str, int] = {}
 
 
 @pytest.mark.parametrize("method", COMPILED)
 def test_every_network_that_a_method_can_do_is_run(method, monkeypatch):
     monkeypatch.setattr("markovlogic.cli.warm_up.CHAINS", (2,))
-    networks = 1 + ("counting" in method_named(method).networks)
-    assert compile_for(method) == len(MODELS) * networks - REFUSED.get(method, 0)
+    assert compile_for(method) == len(MODELS)
+
+
+def test_what_counts_groundings_is_run() -> None:
+    assert compile_counting() == len(MODELS) * sum("counting" in method.networks for method in all_methods())
 
 
 def test_every_compression_is_run():

@@ -26,6 +26,7 @@ MODELS = {
     "many atoms": (f"p = {{{', '.join(f'A{i}' for i in range(80))}}}\nF(p, p)\n0.2 F(x, y) => F(y, x)\n", "F(A0, A1)"),
 }
 CHAINS = (64, 8, 1)
+LEADING, LONGEST = "gibbs", "partition"
 
 
 def warm_up(quiet: options.Quiet = False) -> int:
@@ -38,21 +39,18 @@ def warm_up(quiet: options.Quiet = False) -> int:
     from markovlogic.running.worker_pool import cores
 
     begun = time.perf_counter()
-    compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
-    first, *others = [method.name for method in compiled]
+    names = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 6 + len(others))
-        with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
-            # what the first method needs most others need too; what the other tasks need is their own
-            leading = pool.submit(compile_for, first)
-            waiting = {
-                leading: first,
-                pool.submit(compile_for_map): "map",
-                pool.submit(compile_for_learning): "learn",
-                pool.submit(compile_for_clusters): "cluster",
-            }
+        progress.stage("compile kernels", 6 + len(names))
+        with ProcessPoolExecutor(min(cores(), 1 + len(names)), mp_context=get_context("spawn")) as pool:
+            # What Gibbs needs most other samplers need too, so they wait for it. What is long and stands alone comes first.
+            leading = pool.submit(compile_for, LEADING)
+            waiting = {leading: LEADING, pool.submit(compile_for, LONGEST): LONGEST}
+            waiting |= {pool.submit(compile_counting): "counting", pool.submit(compile_for_learning): "learn"}
             wait([leading])
-            waiting |= {pool.submit(compile_for, name): name for name in others}
+            waiting |= {pool.submit(compile_for, name): name for name in names if name not in (LEADING, LONGEST)}
+            waiting[pool.submit(compile_for_map)] = "map"
+            waiting[pool.submit(compile_for_clusters)] = "cluster"
             waiting[pool.submit(compile_compressions)] = "compression"
             waiting[pool.submit(compile_variants)] = "estimators and settings"
             for done, ended in enumerate(as_completed(waiting)):
@@ -60,31 +58,40 @@ def warm_up(quiet: options.Quiet = False) -> int:
                 progress.advance(1 + done, waiting[ended])
     if not quiet:
         seconds = time.perf_counter() - begun
-        what = f"{1 + len(others)} methods with their estimators, of compression, map, cluster and learn"
+        what = f"{len(names)} methods with their estimators, of compression, map, cluster and learn"
         show_message(f"all kernels of {what} are compiled ({seconds:.0f} s)")
     return 0
 
 
 def compile_for(method: str) -> int:
-    """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
-    from markovlogic.api.infer import infer
-    from markovlogic.errors import InferenceWarning, UnsupportedError
-    from markovlogic.methods.table import AUTO, method_named
+    """Run a method on every kind of network that it takes by itself, for a moment; gives the number of runs."""
+    from markovlogic.methods.table import AUTO
+
+    return sum(_run(method, text, query, AUTO, chains) for text, query in MODELS.values() for chains in CHAINS)
+
+
+def compile_counting() -> int:
+    """Run every method that can on counts of groundings; gives the number of runs."""
+    from markovlogic.methods.table import all_methods
     from markovlogic.networks.base import NetworkKind
-    from markovlogic.problem.model import Model
 
     counting = NetworkKind.COUNTING
-    combinations = [(AUTO, chains) for chains in CHAINS]
-    combinations += [(counting, CHAINS[-1])] if counting in method_named(method).networks else []
-    runs = 0
-    for text, query in MODELS.values():
-        for network, chains in combinations:
-            options = {"method": method, "network": network, "chains": chains}
-            with suppress(UnsupportedError), warnings.catch_warnings():
-                warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                infer(Model.parse(text), None, query, **options, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
-                runs += 1
-    return runs
+    able = [method.name for method in all_methods() if counting in method.networks]
+    return sum(_run(name, text, query, counting, CHAINS[-1]) for name in able for text, query in MODELS.values())
+
+
+def _run(method: str, text: str, query: str, network: str, chains: int) -> bool:
+    """Two draws; gives whether the method can."""
+    from markovlogic.api.infer import infer
+    from markovlogic.errors import InferenceWarning, UnsupportedError
+    from markovlogic.problem.model import Model
+
+    options: dict[str, Any] = {"method": method, "network": network, "chains": chains}
+    with suppress(UnsupportedError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
+        infer(Model.parse(text), None, query, **options, draws=2, burn_in=1, progress=False)
+        return True
+    return False
 
 
 def compile_variants() -> int:
