@@ -68,7 +68,8 @@ def reproduce(
         if quiet:
             return
         again = ", kept from before" if done.kept else ""
-        sys.stdout.write(f"{done.id}: {done.verdict.word} ({done.seconds:.0f} s{again})\n")
+        small = ", too small to judge" if quick else ""
+        sys.stdout.write(f"{done.id}: {done.verdict.word}{small} ({done.seconds:.0f} s{again})\n")
         sys.stdout.writelines(f"  {reason}\n" for reason in done.verdict.reasons)
         sys.stdout.flush()
 

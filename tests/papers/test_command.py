@@ -32,7 +32,7 @@ def test_it_writes_three_files_and_tells_the_verdict(capsys, monkeypatch, tmp_pa
     folder = tmp_path / "new" / "folder"
     assert main(["reproduce", "E18C", "--quick", "-o", str(folder)]) == 0
     word = json.loads((folder / "E18c.json").read_text())["verdict"]
-    assert capsys.readouterr().out.startswith(f"E18c: {word} (")
+    assert capsys.readouterr().out.startswith(f"E18c: {word}, too small to judge (")
     assert sorted(path.name for path in folder.iterdir()) == ["E18c.csv", "E18c.json", "E18c.png"]
 
 

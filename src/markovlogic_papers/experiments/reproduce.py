@@ -74,8 +74,6 @@ def reproduce(
             progress.stage(panel)
             begun = time.perf_counter()
             outcome = _run(made, scale, seed, progress, settings)
-            if quick:
-                outcome = replace(outcome, verdict=Verdict(outcome.verdict.word, (TOO_SMALL, *outcome.verdict.reasons)))
             done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
         finished.append(done)
         report(done)
@@ -119,6 +117,8 @@ def _folder(directory: str | os.PathLike[str]) -> Path:
 def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed: int, seconds: float) -> Done:
     from markovlogic._version import __version__
 
+    if quick:
+        outcome = replace(outcome, verdict=Verdict(outcome.verdict.word, (TOO_SMALL, *outcome.verdict.reasons)))
     summary = summary_text(made, outcome, quick=quick, seed=seed, seconds=seconds, version=__version__)
     write_outcome(folder, made, outcome, summary)
     return Done(made.id, made.title, outcome.verdict, seconds, kept=False)
