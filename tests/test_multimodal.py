@@ -13,6 +13,7 @@ import markovlogic as mln
 from markovlogic.methods.table import all_methods
 from markovlogic.running import batch as batch_module
 from markovlogic.running import loop as loop_module
+from markovlogic.running import run as run_module
 
 SAMPLED = [method.name for method in all_methods() if method.samples]
 # a slice that fits the tests; `benchmarks/test_multimodal.py` runs all models over five seeds
@@ -116,6 +117,14 @@ def test_a_run_that_died_before_or_after_the_change_goes_on_as_if_it_had_not(
 def test_slow_random_models_are_right_or_told_with_the_default_number_of_chains(seed: int) -> None:
     """Found by `benchmarks/test_rare_modes.py`: with 16 chains of 300 draws these were off by 9 to 71 errors in silence."""
     assert not silently_off(seed, chains=64, draws=1000)
+
+
+@pytest.mark.parametrize("seed", [536, 2862, 3049])
+def test_scouts_know_of_modes_that_eight_chains_miss(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight chains agreed on 0.0001 for 0.83, and on 1 for 0.99; no draw of theirs depends on scouts."""
+    assert not silently_off(seed, chains=8, draws=300, burn_in=75)
+    monkeypatch.setattr(run_module, "MOST_SCOUTING", 0)
+    assert silently_off(seed, chains=8, draws=300, burn_in=75)
 
 
 @pytest.mark.xfail(strict=True, reason="a mode of weight 0.0016 that no chain found leaves no trace in the draws")

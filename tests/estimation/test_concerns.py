@@ -116,7 +116,7 @@ def test_still_atoms_have_their_share_told() -> None:
 
 def test_chains_that_froze_in_different_states_are_told_once() -> None:
     (sentence,) = reported(made([np.inf, 1.0], never=[True, False]))
-    assert "inf for P(0), whose chains kept different values" in sentence
+    assert "inf for P(0), whose chains, or scouts, kept different values" in sentence
 
 
 def test_still_atoms_that_hardly_could_have_moved_are_remarked_upon() -> None:

@@ -190,7 +190,7 @@ def _hardly_to_move(estimates: Estimates, conditional_draws: int) -> Bool:
 
 
 def _frozen(rhat: float) -> str:
-    return ", whose chains kept different values" if np.isinf(rhat) else ""
+    return ", whose chains, or scouts, kept different values" if np.isinf(rhat) else ""
 
 
 def still_remarks(atoms: Estimates, name: Name, things: str, course: Course) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ class Estimates:
 
     mean: Float64
     stderr: Float64  # scaled so that mean ± 1.96·stderr is a 95% interval also when few chains stand behind it
-    rhat: Float64  # split R-hat of the truth value; nan when no chain ever moved, inf when chains froze in different states
+    rhat: Float64  # split R-hat of the truth value; nan when no chain ever moved, inf when chains, or scouts, froze apart
     ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when never moved
     never_moved: Bool  # every chain kept one value in all its draws, though nothing decides the row
     chain_mean: Float64 | None  # (n_rows, n_chains), None where that would be large
@@ -161,6 +161,8 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
     same = (total == total[:, :1]).all(axis=1)
     never_moved = frozen.copy()
     rhat[frozen] = np.where(same[frozen], np.nan, np.inf)
+    if block.early is not None:
+        rhat[block.early.missed(total / draws)] = np.inf
     ess[frozen & same] = np.nan
     found = Estimates(
         mean, stderr, rhat, ess, never_moved, chain_mean if keep_chains else None, drift_of(block.counts, block.lengths)

@@ -3,6 +3,9 @@
 Chains start far apart. One that starts in a rare mode leaves it in burn-in, perhaps for good, and the draws know nothing of it.
 But the time that it stayed there bounds what the mode may weigh: had it weighed more than a few such times among all draws, some
 chain would have come back. So each row's truth is looked at a few times in burn-in, in every chain.
+
+Few chains may all start where they find no other mode. So scouts, whose draws do not count, go through burn-in beside them where
+that is cheap. A scout that is elsewhere for most of burn-in bounds nothing: its mode may weigh more than all that was drawn.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.estimation.tallies import Events, Saved
-from markovlogic.system.arrays import Float64, Int32, Words
+from markovlogic.system.arrays import Bool, Float64, Int32, Words
 from markovlogic.system.checkpoint_validation import Restored, require_within
 
 Sweeps = npt.NDArray[np.unsignedinteger[Any]]  # (n_rows, n_chains)
 LOOKS = 32  # at the worlds of burn-in
+MOST_OF_BURN_IN = 0.5
 NOISE = 3.0  # standard deviations by which so few looks may stand out by chance
 
 
@@ -29,6 +33,7 @@ class Early(NamedTuple):
     looks: float  # of equal weight
     sweeps: int  # of burn-in that they stand for
     stayed: Float64 | None = None  # (n_chains,) sweeps that each chain stayed where no draws were, as any row shows
+    scouts: int = 0  # chains among these, the last ones, whose draws do not count
 
     def lingered(self, chain_share: Float64) -> Any:
         """Sweeps that a chain stayed where no chain's draws were, row by row; chain_share: of the draws in which it was true."""
@@ -38,6 +43,13 @@ class Early(NamedTuple):
         mean = chain_share.mean(axis=1, keepdims=True)
         apart = np.abs(self.share - mean) - np.sqrt(np.clip(mean * (1 - mean), 0, None) / self.looks)
         return np.maximum(found, (np.maximum(apart, 0.0) * self.stayed).max(axis=1))
+
+    def missed(self, chain_share: Float64) -> Bool:
+        """(n_rows,) where a scout was for most of burn-in, and no draws were."""
+        if not self.scouts:
+            return np.zeros(len(self.share), np.bool_)
+        outside = self._outside(chain_share)[:, -self.scouts :]
+        return np.asarray(outside.max(axis=1) > MOST_OF_BURN_IN * self.sweeps, np.bool_)
 
     def together(self, chain_share: Float64) -> Early:
         """The same looks where each row learns from all: a chain that one of them finds elsewhere was elsewhere for all."""
@@ -61,8 +73,8 @@ class EarlyLooks:
     The first ones come sweep by sweep, since most worlds that are left are left at once; later ones are spread evenly.
     """
 
-    def __init__(self, atoms: Int32, events: Events, n_chains: int, burn_in: int) -> None:
-        self.atoms, self.events, self.n_chains, self.burn_in = atoms, events, n_chains, burn_in
+    def __init__(self, atoms: Int32, events: Events, n_chains: int, burn_in: int, *, scouts: bool = False) -> None:
+        self.atoms, self.events, self.n_chains, self.burn_in, self.scouts = atoms, events, n_chains, burn_in, scouts
         self.sweeps = 0  # that were looked at
         self.spacing = max(1, -(-burn_in // LOOKS))
         number = np.uint16 if burn_in < 1 << 16 else np.uint32
@@ -111,8 +123,9 @@ def early_of(batches: Sequence[EarlyLooks], *, events: bool = False) -> Early | 
     if not batches or not batches[0].sweeps:
         return None
     sweeps = batches[0].sweeps
-    share = np.concatenate([batch.seen(events=events) for batch in batches], axis=1) / sweeps
-    return Early(share, max(sweeps / batches[0].spacing, 1.0), sweeps)
+    share = np.concatenate([batch.seen(events=events) / max(batch.sweeps, 1) for batch in batches], axis=1)
+    scouts = sum(batch.n_chains for batch in batches if batch.scouts)
+    return Early(share, max(sweeps / batches[0].spacing, 1.0), sweeps, scouts=scouts)
 
 
 def _add(sweeps: Sweeps, words: Words, passed: int, n_chains: int) -> None:

@@ -207,9 +207,10 @@ def series_estimates(
         # so many draws of one atom are worth one: below one where the members of the orbit are independent
         worth = np.where(share * (1 - share) > 0, variance * n_draws / (share * (1 - share)), 1.0)
     worth = np.clip(np.nan_to_num(worth, nan=1.0), 1 / size, draws)
-    left = np.zeros(n_rows)
+    left, missed = np.zeros(n_rows), np.zeros(n_rows, np.bool_)
     if early is not None:
         seen = chain_mean[: len(early.share)]
+        missed[: len(seen)] = early.missed(seen)
         left[: len(early.share)] = left_behind(early.together(seen), seen, n_draws)
     pseudo = np.full(n_rows, PSEUDO_DRAWS)
     if conditional is not None:
@@ -227,6 +228,7 @@ def series_estimates(
     ess = effective_draws(spread, variance, n_draws)
     same = (np.abs(total - total[:, :1]) <= ALIKE * np.maximum(total[:, :1], 1.0)).all(axis=1)
     rhat[constant] = np.where(same[constant], np.nan, np.inf)
+    rhat[missed] = np.inf
     ess[constant & same] = np.nan
     stderr = np.sqrt(variance + unseen + left) * student_factor(degrees)
     # an orbit whose share is constant but neither 0 nor 1 need not be stuck: values of one exclusive group are such

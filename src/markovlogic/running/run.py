@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError
+from markovlogic.estimation.early import EarlyLooks
 from markovlogic.estimation.estimator import NAMED, Estimator
 from markovlogic.estimation.orbit_pools import OrbitPools, PoolObserver
 from markovlogic.estimation.tallies import Counting, Cubes, Events
@@ -20,6 +21,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
 from markovlogic.networks.base import Network
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.networks.hard_part import hard_part
 from markovlogic.running.batch import Batch, KeepDraws, Observer
 from markovlogic.running.checkpoint import Checkpoint, Loaded
 from markovlogic.running.loop import Interrupts, Limits, Loop, Recording, Saving, warm_up
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from markovlogic.running.worlds import WorldsSink
 
 THREADS_A_BATCH = 2  # that may share one
+MOST_SCOUTING = 20_000_000  # literals and atoms that scouts visit, a word of them at once: some 0.3 s
+SCOUTS = 1 << 20  # in the place of a batch's number where generators are seeded
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +147,7 @@ def run(
             warm_up(samplers[0], progress)
         total = recording.burn_in + schedule.draws
         deadline.listener = _Waiting(progress).report
+        estimating = replace(estimating, scouts=_scouted(task, schedule, batches))
         loop = Loop(batches, pool, saving, Limits(deadline, schedule.target_stderr, schedule.judged_at), estimating, progress)
         pool.each(Batch.start, batches)
         progress.stage("sample", total)
@@ -225,7 +230,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         kept=ending.kept,
         thin=schedule.thin,
         tallies=tuple(batch.tallies for batch in batches),
-        looks=tuple(batch.early for batch in batches if batch.early is not None),
+        looks=tuple(estimating.looks),
         pooling=estimating.pooling,
         starts=tuple(word for batch in batches for word in batch.starts),
         began_true=None if distinct[0].units else np.sum([batch.began_true(task.query_atoms) for batch in batches], axis=0),
@@ -247,6 +252,28 @@ def _ended(task: Task, batches: Sequence[Batch]) -> Ended | None:
             words[:, begin // 64 + 1] |= world >> np.uint64(64 - begin % 64)
     learned = batches[0].sampler.learned([batch.state for batch in batches])
     return frozen(Ended(np.arange(n_atoms), words, int(first[-1]), learned))
+
+
+def _scouted(task: Task, schedule: Schedule, batches: Sequence[Batch]) -> EarlyLooks | None:
+    """Burn-in of as many more chains as there is room for in the words of the only batch, where that takes a moment.
+
+    They start in other worlds than the chains do, and may find modes that few chains miss. No draw of the chains depends on them.
+    A run that a limit may end has no time for them.
+    """
+    network, own = task.network, batches[0].early
+    n_chains = CHAINS_PER_BATCH - schedule.chains
+    if own is None or schedule.is_limited or not n_chains > 0 or len(batches) > 1 or not isinstance(network, GroundNetwork):
+        return None
+    visits = own.burn_in * (network.n_literals + network.n_all)
+    if not task.settings.may_scout or visits > MOST_SCOUTING or not hard_part(network).is_empty:
+        return None
+    looks = EarlyLooks(own.atoms, own.events, n_chains, own.burn_in, scouts=True)
+    sampler = task.settings.build(network, n_chains)
+    state = sampler.init(np.random.SeedSequence(schedule.entropy, spawn_key=(SCOUTS,)), schedule.chains)
+    while looks.sweeps < own.burn_in:
+        sampler.step(state, looks.next_look(looks.sweeps) - looks.sweeps, burn_in=True)
+        looks.see(state.world)
+    return looks
 
 
 def _opened(schedule: Schedule, stack: ExitStack) -> Checkpoint | None:

@@ -46,7 +46,7 @@ class RunResult:
     kept: npt.NDArray[np.bool_] | None  # (chains, draws, query atoms) when draws were kept
     thin: int
     tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
-    looks: tuple[EarlyLooks, ...] = ()  # one a batch, at burn-in
+    looks: tuple[EarlyLooks, ...] = ()  # one a batch, at burn-in, and that of scouts
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
     starts: tuple[str, ...] = ()  # how each chain started, by a word
     began_true: npt.NDArray[np.int64] | None = None  # (n_query_atoms,) chains in which the atom was true at the start
@@ -110,11 +110,18 @@ class Estimating:
     decided: npt.NDArray[np.bool_]  # of the query atoms
     estimator: Estimator
     pooling: PoolObserver | None
+    scouts: EarlyLooks | None = None  # burn-in of chains whose draws do not count
+
+    @property
+    def looks(self) -> list[EarlyLooks]:
+        """At burn-in."""
+        own = [batch.early for batch in self.batches if batch.early is not None]
+        return own if self.scouts is None else [*own, self.scouts]
 
     def __call__(self) -> tuple[Estimates, Estimates, Estimator]:
         """Estimates of query atoms and of events, and the estimator that gave them."""
         tallies = [batch.tallies for batch in self.batches]
-        looks = [batch.early for batch in self.batches if batch.early is not None]
+        looks = self.looks
         units = self.batches[0].sampler.units
         if units is not None:
             series = [batch.units for batch in self.batches if batch.units is not None]

@@ -203,6 +203,11 @@ class Settings(Protocol):
         return CHAINS_PER_BATCH
 
     @property
+    def may_scout(self) -> bool:
+        """Whether more chains in a word cost little, so that some may look around in burn-in whose draws do not count."""
+        return False
+
+    @property
     def has_conditionals(self) -> bool:
         """Whether the samplers' `step` can fill `conditionals`."""
         return False

@@ -49,6 +49,11 @@ class GibbsState(NamedTuple):
 class Gibbs(Scanning):
     """Gibbs sampling; on the counting network it becomes a `CountingGibbs`."""
 
+    @property
+    def may_scout(self) -> bool:
+        """All chains of a word share each pass over the network."""
+        return True
+
     def build(self, network: GroundNetwork, n_chains: int) -> GibbsSampler:
         """A sampler for one batch of 1 to 64 chains."""
         if not 1 <= n_chains <= CHAINS_PER_BATCH:
