@@ -40,7 +40,7 @@ def sail() -> Iterator[Callable[[int], AbstractContextManager[Engine]]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if partitions not in known:
-                    known[partitions] = servers.enter_context(sessions._sail(partitions))
+                    known[partitions] = servers.enter_context(sessions.sail_server(partitions))
                 with sessions.spark_engine(known[partitions]) as engine:
                     yield engine
 

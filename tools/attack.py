@@ -15,8 +15,10 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,11 +28,16 @@ import numpy as np
 import markovlogic as mln
 from markovlogic.api.scaled import OnEngine, maximize_on
 from markovlogic.errors import InputError, ResourceError, UnsupportedError
+from markovlogic.grounding.backends import Engine, sessions
+from markovlogic.grounding.backends.duckdb import open_duckdb
 from markovlogic.methods.base import Offer
 from markovlogic.methods.exact import planning
 from markovlogic.methods.exact_method import ExactMethod
 from markovlogic.methods.lifted_method import LiftedMethod
 from markovlogic.methods.partition import block_sums, exact
+from markovlogic.running.sampling import Sampling
+from markovlogic.scale_out.options import EngineOptions
+from markovlogic.scale_out.stages import prepare_stored, solve_stored
 from tools.random_models import Case, Features, Judged, Maker, shown
 
 EXACT = ("enumerate", "eliminate", "lifted", "auto")
@@ -142,6 +149,38 @@ class Attack:
         yield from self.check(f"{method} on an engine", partial(self.infer, **options), self.estimates_or_exact)
         run = partial(maximize_on, OnEngine("local"), self.model, self.evidence, self.case.query)
         yield from self.check("map on an engine", run, self.stored_world)
+
+    def on_sail(self) -> Iterator[str]:
+        """The rows of DuckDB by Sail, with other partitions and bundles: sampled ones bit for bit, or the same refusal."""
+        method = self.rng.choice(ON_ENGINE)
+        sampling = Sampling(chains=4, draws=20, seed=self.seed)
+        bundles = self.rng.sample((1, 3, 20_000), 2)
+        with closing(open_duckdb(threads=1)) as engine:
+            here = self.stored_rows(engine, EngineOptions(sampling, method, bundle=bundles[0]))
+        with on_sail(self.rng.choice((2, 3))) as engine:
+            there = self.stored_rows(engine, EngineOptions(sampling, method, bundle=bundles[1]))
+        if isinstance(here, str) or isinstance(there, str):
+            yield f"{method} on Sail: {there}, on DuckDB: {here}" if here != there else REFUSED
+            return
+        if here.keys() != there.keys():
+            yield f"{method} on Sail has other rows: {sorted(here.keys() ^ there.keys())}"
+        for name in here.keys() & there.keys():
+            one, other = here[name], there[name]
+            sampled = one[1] is not None and one[1] > 0
+            same = one == other if sampled else np.allclose(_numbers(one), _numbers(other), rtol=0.0, atol=1e-12, equal_nan=True)
+            if not same:
+                yield f"{method} on Sail: {name} is {other}, on DuckDB: {one}"
+
+    def stored_rows(self, engine: Engine, options: EngineOptions) -> dict[str, tuple[Any, ...]] | str:
+        """Probability, standard error, R-hat and ESS by atom; or why there are none."""
+        try:
+            prepared = prepare_stored(engine, self.model, [self.evidence], self.case.asked, options)
+            solve_stored(prepared, options)
+        except (InputError, UnsupportedError, ResourceError) as error:
+            # of several contradictions, the one that a task happens on first is named
+            return f"{type(error).__name__}: {str(error).partition(': ')[0]}"
+        rows = engine.rows("SELECT atom, probability, stderr, rhat, ess FROM result")
+        return {row[0]: tuple(None if value is None or value != value else value for value in row[1:]) for row in rows}
 
     def compressed(self) -> Iterator[str]:
         """One compression; few claim to be exact."""
@@ -426,6 +465,24 @@ def integral(weights: Any, truth: Any) -> tuple[float, float, Any]:
     return logit(1.0), logit(0.0), found
 
 
+def _numbers(row: tuple[Any, ...]) -> list[float]:
+    return [math.nan if value is None else float(value) for value in row]
+
+
+SERVERS = ExitStack()  # of Sail; they end with the program
+
+
+@cache
+def sail_server(partitions: int) -> str:
+    """The address of a server with so many partitions, which is started once."""
+    return SERVERS.enter_context(sessions.sail_server(partitions))
+
+
+def on_sail(partitions: int) -> AbstractContextManager[Engine]:
+    """An engine on a Sail server."""
+    return sessions.spark_engine(sail_server(partitions))
+
+
 def _by_name(result: Any) -> dict[str, Any]:
     return {row["atom"]: row for row in result.table().to_pylist()}
 
@@ -450,6 +507,7 @@ FAMILIES = {
     "messages": Family(PLAIN, Attack.messages),
     "mixed": Family(Features(many=0.5), Attack.mixed),
     "engine": Family(Features(equivalence=0.1), Attack.on_engine),
+    "sail": Family(Features(equivalence=0.1, known=0.15, exclusive=0.4, hard=0.4), Attack.on_sail),
     "equivalence": Family(Features(equivalence=1.0, many=0.0), Attack.equivalences),
     "symmetry": Family(Features(), Attack.symmetries),
     "known": Family(Features(known=1.0), Attack.exact),
@@ -478,7 +536,7 @@ def main() -> int:
     args.output.mkdir(parents=True, exist_ok=True)
     print(f"{'family':12} {'cases':>7} {'answers refused':>16} {'faults':>7} {'seconds':>8}")
     n_faults = 0
-    for family in args.family or FAMILIES:
+    for family in args.family or [name for name in FAMILIES if name != "sail" or find_spec("pysail") is not None]:
         started, cases, refused, faults = time.process_time(), 0, 0, 0
         for number in range(args.first, args.first + args.count):
             if time.process_time() - started > args.time_limit:
@@ -500,4 +558,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    with SERVERS:
+        raise SystemExit(main())

@@ -61,7 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[subprocess.Popen[b
         return started[-1]
 
     monkeypatch.setattr(sessions.subprocess, "Popen", popen)
-    with sessions._sail(2) as address:
+    with sessions.sail_server(2) as address:
         yield started[-1], address
 
 

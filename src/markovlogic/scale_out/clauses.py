@@ -319,7 +319,7 @@ class _Rows:
     def _refuse_broken(self, sql: str) -> None:
         """Refuse evidence that makes a hard clause false."""
         falsified = " AND ".join(f"l{at} IS NULL" for at in range(self.width))
-        row = self.engine.row(f"SELECT kind FROM ({sql}) AS ground WHERE {falsified} LIMIT 1")
+        row = self.engine.row(f"SELECT kind FROM ({sql}) AS ground WHERE {falsified} ORDER BY kind LIMIT 1")
         if row is not None:
             rule = self.problem.model.rules[self.lowered.templates[int(row[0])].rule]
             raise InputError(

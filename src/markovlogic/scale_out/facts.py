@@ -224,7 +224,9 @@ def _numbered(engine: Engine, predicate: Predicate, raw: list[str], domains: dic
     engine.run(table, f"SELECT DISTINCT {', '.join(columns)} FROM ({union}) AS r{joins}")
     keys = ", ".join(f"a{at}" for at in range(predicate.arity))
     group = f" GROUP BY {keys}" if keys else ""
-    again = engine.rows(f"SELECT {keys + ', ' if keys else ''}COUNT(*) AS n FROM {table}{group} HAVING COUNT(*) > 1 LIMIT 1")
+    order = f" ORDER BY {keys}" if keys else ""
+    twice = f"SELECT {keys + ', ' if keys else ''}COUNT(*) AS n FROM {table}{group} HAVING COUNT(*) > 1{order} LIMIT 1"
+    again = engine.rows(twice)
     if again:
         names = [domains[of].name(value) for of, value in zip(predicate.types, again[0][:-1], strict=True)]
         raise InputError(Fault(f"contradicting facts about {predicate.name}({','.join(names)})", hint="keep one of them"))

@@ -178,8 +178,9 @@ def _arguments(problem: StoredProblem, clause: ClauseTemplate, wanted: Literal, 
 def _clash(problem: StoredProblem, clause: ClauseTemplate, wanted: Literal, table: str, value: int) -> InputError:
     """The fault of a rule that needs a known atom to be otherwise."""
     where = f" WHERE status = {1 - value}"
-    row = problem.engine.rows(f"SELECT * FROM {table} AS c{where} LIMIT 1")[0]
     types = problem.model.predicates[wanted.predicate].types
+    order = ", ".join(["status", *(f"a{at}" for at in range(len(types)))])  # the same atom on every engine
+    row = problem.engine.rows(f"SELECT * FROM {table} AS c{where} ORDER BY {order} LIMIT 1")[0]
     names = [problem.domains[of].name(number) for of, number in zip(types, row, strict=False)]
     atom = f"{wanted.predicate}({','.join(names)})"
     return InputError([needs_the_opposite(problem.model.rules[clause.rule], atom, value == TRUE, "what is known already")])

@@ -148,7 +148,8 @@ def _exclusive(engine: Engine, predicate: Predicate, plain: StoredRelation, sour
         f"SELECT {columns} FROM {source} AS f LEFT JOIN {decided} AS g ON {same} WHERE f.truth = {FALSE} AND g.n IS NULL",
     )
     values, groups = n_values(plain.sizes, predicate.exclusive), prod(group_sizes(plain.sizes, predicate.exclusive))
-    full = engine.row(f"SELECT {prefix}COUNT(*) AS n FROM {removed}{group} HAVING COUNT(*) = {values} LIMIT 1")
+    order = f" ORDER BY {keys}" if keys else ""
+    full = engine.row(f"SELECT {prefix}COUNT(*) AS n FROM {removed}{group} HAVING COUNT(*) = {values}{order} LIMIT 1")
     if full is not None:
         message = f"contradicting facts: all {values} values of a group of {predicate.name} are false"
         raise InputError(Fault(message, hint="exactly one value of an exclusive argument is true: remove a negative fact"))

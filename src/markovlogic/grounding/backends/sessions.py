@@ -68,7 +68,7 @@ def _session(remote: str, partitions: int | None) -> Iterator[Any]:
         raise InputError("--engine spark needs pyspark", hint=INSTALL) from None
     if remote == SAIL:
         pieces = partitions or PIECES_A_CORE * (os.cpu_count() or 1)
-        with _sail(pieces) as address, _connected(SparkSession, address) as session:
+        with sail_server(pieces) as address, _connected(SparkSession, address) as session:
             session.conf.set("spark.sql.shuffle.partitions", str(pieces))
             yield session
     elif remote:
@@ -122,7 +122,7 @@ def _local(builder: Any, partitions: int | None) -> Any:
 
 
 @contextmanager
-def _sail(partitions: int) -> Iterator[str]:
+def sail_server(partitions: int) -> Iterator[str]:
     """A Sail server in a process of its own, for as long as the block lasts."""
     program = Path(sys.executable).parent / "sail"
     if not program.exists():
