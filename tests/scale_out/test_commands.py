@@ -140,9 +140,15 @@ def test_a_component_too_large_for_an_executor_is_refused_with_what_ties_it(monk
         stages.prepare_stored(engine, model, [("L", table)], ["P"], EngineOptions(Sampling()))
 
 
-def test_an_error_of_an_executor_comes_back_as_it_was(sail: Callable[[int], AbstractContextManager[Engine]]) -> None:
-    model = mln.Model.parse("P(t)\nQ(t)\nP(A) v Q(A).\n!P(A) v Q(A).\nP(A) v !Q(A).\n!P(A) v !Q(A).\n1 P(x)\n")
-    with sail(2) as engine:
-        prepared = stages.prepare_stored(engine, model, [], ["P"], EngineOptions(Sampling()))
-        with pytest.raises(InputError, match="no world"):
-            stages.solve_stored(prepared, EngineOptions(Sampling()))
+def test_errors_of_executors_come_back_as_they_were(sail: Callable[[int], AbstractContextManager[Engine]]) -> None:
+    contradictory = "P(A) v Q(A).\n!P(A) v Q(A).\nP(A) v !Q(A).\n!P(A) v !Q(A).\n1 P(x)\n"
+    cases = [
+        (contradictory, "auto", ["P"], InputError, "no world"),
+        ("1 P(A)\n", "gibbs", ["P(A) <=> Q(A)"], UnsupportedError, "ties"),
+    ]
+    for rules, method, query, kind, text in cases:
+        options = EngineOptions(Sampling(chains=2, draws=10), method)
+        with sail(2) as engine:
+            prepared = stages.prepare_stored(engine, mln.Model.parse("P(t)\nQ(t)\n" + rules), [], query, options)
+            with pytest.raises(kind, match=text):
+                stages.solve_stored(prepared, options)

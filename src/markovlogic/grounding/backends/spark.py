@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.arrow import numpy_numbers
-from markovlogic.errors import Fault, InputError, MarkovLogicError, Place, ResourceError
+from markovlogic.errors import Fault, InputError, MarkovLogicError, Place, ResourceError, UnsupportedError
 from markovlogic.grounding.backends.base import Columns, Dialect, Engine, Work
 from markovlogic.system import cancellation
 
@@ -202,7 +202,8 @@ def translate_spark_errors(place: str = "") -> Iterator[None]:
         if OURS in text:
             kind, _, message = text.partition(OURS)[2].partition(OURS)[0].partition(":")
             message = message.rstrip(":")
-            raise (ResourceError(message) if kind == "ResourceError" else InputError(message)) from None
+            kinds = {own.__name__: own for own in (InputError, ResourceError, UnsupportedError)}
+            raise kinds.get(kind, InputError)(message) from None
         module = type(error).__module__
         if not module.startswith(("pyspark", "grpc")):
             raise
