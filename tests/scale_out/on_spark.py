@@ -1,4 +1,4 @@
-"""What `test_real_spark` runs in the environment that has Spark: a small problem, with a worker killed on the way."""
+"""What `test_real_spark` runs in the environment that has Spark: a small problem; a worker is killed, shuffled files are lost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ warnings.simplefilter("ignore")
 from tests.scale_out.small import OPTIONS, rows_of  # noqa: E402
 
 from markovlogic.grounding.backends import sessions  # noqa: E402
+
+SHUFFLES = 3  # of which a file is lost
 
 
 def workers() -> list[int]:
@@ -51,16 +53,31 @@ def kill_one(killed: list[int], ended: threading.Event) -> None:
         time.sleep(0.01)
 
 
+def lose_files(lost: dict[str, str], ended: threading.Event) -> None:
+    """Remove a file of each of the first shuffles, as soon as it is seen."""
+    local = Path(os.environ["SPARK_LOCAL_DIRS"])
+    while len(lost) < SHUFFLES and not ended.is_set():
+        for file in local.glob("*/*/shuffle_*.data"):
+            shuffle = file.name.split("_")[1]
+            if shuffle not in lost and len(lost) < SHUFFLES:
+                file.unlink(missing_ok=True)
+                lost[shuffle] = file.name
+        time.sleep(0.001)
+
+
 def main() -> None:
-    """Write rows of the result, with a worker killed on the way, as JSON."""
+    """Write rows of the result, with what was broken on the way, as JSON."""
     killed: list[int] = []
+    lost: dict[str, str] = {}
     ended = threading.Event()
-    watching = threading.Thread(target=kill_one, args=(killed, ended))
+    threads = [threading.Thread(target=own, args=(made, ended)) for own, made in ((kill_one, killed), (lose_files, lost))]
     with sessions.spark_engine(partitions=4) as engine:
-        found = rows_of(engine, OPTIONS, before=watching.start)
+        threads[1].start()
+        found = rows_of(engine, OPTIONS, before=threads[0].start)
     ended.set()
-    watching.join()
-    Path(sys.argv[1]).write_text(json.dumps({"rows": found, "workers_killed": len(killed)}))
+    for thread in threads:
+        thread.join()
+    Path(sys.argv[1]).write_text(json.dumps({"rows": found, "workers_killed": len(killed), "files_lost": len(lost)}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Spark itself with 1 GB for Java, in an environment of its own (`.ci/spark`): the bits of DuckDB, though a worker is killed."""
+"""Spark itself with 1 GB for Java, in an environment of its own (`.ci/spark`): the bits of DuckDB, though a worker is killed
+and shuffled files are lost."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def test_spark_gives_the_bits_of_duckdb(tmp_path: Path) -> None:
     with closing(open_duckdb(threads=1)) as engine:
         here = rows_of(engine, OPTIONS)
     arguments = "--master local[2,4] --driver-memory 1g pyspark-shell"
-    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
+    local = {"SPARK_LOCAL_DIRS": str(tmp_path / "local")}
+    env = {**os.environ, **local, "PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
     for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"):  # what sessions of other tests set
         env.pop(name, None)
     out = tmp_path / "found.json"
@@ -32,6 +34,7 @@ def test_spark_gives_the_bits_of_duckdb(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr[-3000:]
     found = json.loads(out.read_text())
     assert found["workers_killed"] == 1
+    assert found["files_lost"] and "FetchFailed" in ran.stderr  # Spark ran a stage again
     for one, other in zip(here, found["rows"], strict=True):
         assert one[0] == other[0]
         if one[2]:  # sampled
