@@ -178,7 +178,8 @@ class Attack:
             solve_stored(prepared, options)
         except (InputError, UnsupportedError, ResourceError) as error:
             # of several contradictions, the one that a task happens on first is named
-            return f"{type(error).__name__}: {str(error).partition(': ')[0]}"
+            kind = next(own for own in (UnsupportedError, InputError, ResourceError) if isinstance(error, own))
+            return f"{kind.__name__}: {str(error).partition(': ')[0]}"
         rows = engine.rows("SELECT atom, probability, stderr, rhat, ess FROM result")
         return {row[0]: tuple(None if value is None or value != value else value for value in row[1:]) for row in rows}
 
