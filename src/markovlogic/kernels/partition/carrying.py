@@ -11,13 +11,13 @@ probability min(1, R ∏ Z / ∏ Z'), R being the ratio of the split or merge it
 
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.partition.far import has_far
-from markovlogic.kernels.partition.flips import is_outside
 from markovlogic.kernels.partition.merging import (
     absorb,
     accepts,
+    close_sides,
     flip_across,
-    gather,
     listed,
+    open_sides,
     propose_apart,
     propose_together,
     set_apart,
@@ -56,19 +56,12 @@ def list_carried(net, chain, first, second, n):
 @internal
 def carry(net, chain, first, second, scans, generator):
     """Propose one for a pair of nodes; gives whether it was accepted."""
-    if is_outside(net, chain, first) or is_outside(net, chain, second):
-        return False
-    n = gather(net, chain, first, second)
+    n = open_sides(net, chain, first, second)
     if n < 0:
         return False
-    chain.side[first] = 0
-    chain.side[second] = 1
-    for i in range(n):
-        chain.side[chain.member[i]] = 0
     n_carried = list_carried(net, chain, first, second, n)
     accepted = n_carried > 0 and _carried_along(net, chain, first, second, n, n_carried, scans, generator)
-    for i in range(n + 2):
-        chain.side[listed(chain, first, second, n, i)] = -1
+    close_sides(chain, first, second, n)
     return accepted
 
 

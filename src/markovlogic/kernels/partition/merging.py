@@ -42,6 +42,27 @@ def gather(net, chain, first, second):
 
 
 @internal
+def open_sides(net, chain, first, second):
+    """Gather the members of two nodes' blocks, all on the first node's side; gives how many others, or -1 where none can move."""
+    if is_outside(net, chain, first) or is_outside(net, chain, second):
+        return -1
+    n = gather(net, chain, first, second)
+    if n >= 0:
+        chain.side[first] = 0
+        chain.side[second] = 1
+        for i in range(n):
+            chain.side[chain.member[i]] = 0
+    return n
+
+
+@internal
+def close_sides(chain, first, second, n):
+    """The members that were gathered are on no side again."""
+    for i in range(n + 2):
+        chain.side[listed(chain, first, second, n, i)] = -1
+
+
+@internal
 def near_all(net, chain, node, one, two, n):
     """Whether a node may be with all n others of two blocks."""
     there = 0
@@ -235,19 +256,12 @@ def merge(net, chain, first, second, n, scans, generator):
 @internal
 def split_or_merge(net, chain, first, second, scans, generator):
     """Propose one for a pair of nodes; gives whether it was accepted."""
-    if is_outside(net, chain, first) or is_outside(net, chain, second):
-        return False
-    n = gather(net, chain, first, second)
+    n = open_sides(net, chain, first, second)
     if n < 0:
         return False
-    chain.side[first] = 0
-    chain.side[second] = 1
-    for i in range(n):
-        chain.side[chain.member[i]] = 0
     if chain.block[first] == chain.block[second]:
         accepted = split(net, chain, first, second, n, scans, generator)
     else:
         accepted = merge(net, chain, first, second, n, scans, generator)
-    for i in range(n + 2):
-        chain.side[listed(chain, first, second, n, i)] = -1
+    close_sides(chain, first, second, n)
     return accepted
