@@ -195,7 +195,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
         (["--time-limit", "nan"], "--time-limit must be a number above 0"),
         (["--target-stderr", "-0.1"], "--target-stderr must be a number above 0"),
         (["--resume"], "--resume needs --checkpoint"),
-        (["--thin", "2"], "--thin is about kept worlds"),
+        (["--thin", "2"], "--thin works only with --worlds"),
         (["--draws", "many"], "invalid value for '--draws'"),
         (["--nonsense"], "No such option"),
         (["--method", "exact", "--seed", "1", "--checkpoint", "c"], "--checkpoint: only for sampling methods, not for exact"),

@@ -77,7 +77,7 @@ def test_without_the_papers_their_settings_say_what_to_install(mln, smokers, mon
     call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "30")
     for words in (("--compress", "kmeans", "--set", "weights=literal"), ("--method", "lifted-blocked", "--set", "cost=literal")):
         ran = mln(*call, *words)
-        assert ran.code == 2 and "is a setting of the papers' package" in ran.err and "markovlogic-papers" in ran.err, ran
+        assert ran.code == 2 and "markovlogic-papers" in ran.err, ran
     assert mln(*call, "--compress", "kmeans", "--set", "ladder=1").code in (0, 1)
     assert "markovlogic-papers" not in mln(*call, "--compress", "bmf", "--set", "weights=literal").err
 

@@ -176,7 +176,7 @@ def test_switches_of_the_search(problem):
     assert kinds["feasible"].notes and not kinds["default"].notes
     with pytest.raises(mln.InputError, match="path=schedule"):
         readings.DPMeans(beta2="last")
-    with pytest.raises(mln.InputError, match="no bound on E_G"):
+    with pytest.raises(mln.InputError, match="both choose the number"):
         mln.DPMeans(beta1=1.0, detail=2.0)
     for wrong in (0.0, float("inf"), float("nan")):
         with pytest.raises(mln.InputError, match="detail"):

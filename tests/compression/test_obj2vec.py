@@ -292,6 +292,6 @@ def test_what_is_too_much_to_count_is_told(monkeypatch):
 
 
 def test_epochs_are_refused_where_there_are_none():
-    with pytest.raises(mln.InputError, match="epochs are those of skip-gram"):
+    with pytest.raises(mln.InputError, match="epochs are a setting of embedding=skipgram"):
         mln.Obj2Vec(embedding="svd", epochs=9)
     assert mln.Obj2Vec(embedding="skipgram", epochs=9).epochs == 9

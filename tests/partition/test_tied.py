@@ -63,7 +63,7 @@ def test_ladders_over_the_coupling_mix(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_ladder_needs_a_coupling() -> None:
     alone = mln.Model.parse(RULES.replace("8 Of(b, t)", "// 8 Of(b, t)"))
-    with pytest.raises(mln.InputError, match="nothing to temper"):
+    with pytest.raises(mln.InputError, match="no soft rule ties"):
         mln.infer(alone, {"Of": {"b": ["B0"], "t": ["T0"]}}, ["Bib"], method=mln.Partition(rungs=3), draws=10, keep_draws=True)
 
 

@@ -72,7 +72,10 @@ class Clustering:
         from markovlogic.api.why import why_of
 
         if self.prepared is None:
-            raise InputError("these clusters do not hold their problem", hint="use mln.why(model, evidence, pair)")
+            raise InputError(
+                "these clusters were made without their model and evidence, which explanations need",
+                hint="use mln.why(model, evidence, pair)",
+            )
         return why_of(self.prepared, pair, pairs=lambda name: self.likely_pairs() if name == self.predicate else None, **options)
 
     def likely_pairs(self) -> LikelyPairs:

@@ -98,7 +98,7 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     if cut and engine is None:
-        raise InputError("cut is about an engine", hint="give engine='local' or engine='spark'")
+        raise InputError("cut works only with an engine", hint="give engine='local' or engine='spark'")
     if engine is not None:
         from markovlogic.api.scaled import OnEngine, infer_on
         from markovlogic.report.progress import progress_of

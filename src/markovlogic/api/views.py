@@ -25,7 +25,10 @@ def why(result: Marginals, atom: str, **options: Any) -> Reasons:
     from markovlogic.reasons.relation import LikelyPairs
 
     if result.prepared is None:
-        raise InputError("this result does not hold its problem", hint="use mln.why(model, evidence, atom)")
+        raise InputError(
+            "this result was made without its model and evidence, which explanations need",
+            hint="use mln.why(model, evidence, atom)",
+        )
     if result.run.compression is not None:
         raise InputError("this result is of a compressed problem", hint="mln.why(model, evidence, atom) explains the model")
     known = (float(result[atom]), result[atom].stderr) if atom in result else None

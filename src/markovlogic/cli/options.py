@@ -271,9 +271,9 @@ def check_engine(engine: str | None, spark_remote: str | None, spark_folder: str
         raise InputError(f"--engine {engine}: unknown", hint="choose local or spark")
     for option, value in (("--spark-remote", spark_remote), ("--spark-folder", spark_folder)):
         if value is not None and engine != "spark":
-            raise InputError(f"{option} is about --engine spark", hint="add --engine spark, or leave it out")
+            raise InputError(f"{option} works only with --engine spark", hint="add --engine spark, or leave it out")
     if cut is not None and engine is None:
-        raise InputError("--cut is about --engine", hint="add --engine local or --engine spark, or leave it out")
+        raise InputError("--cut works only with --engine", hint="add --engine local or --engine spark, or leave it out")
 
 
 def check_sampling(

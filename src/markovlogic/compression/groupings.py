@@ -80,11 +80,11 @@ class DPMeans(Grouping):
         if self.ratio is not None and not 0.0 < self.ratio <= 1.0:
             raise InputError(f"dpmeans: the ratio is {self.ratio:g}, expected a share above 0, up to 1")
         if self.most_blocks < 1 or (self.beta1 is not None and not self.beta1 > 0):
-            raise InputError("dpmeans: beta1 and most_blocks are bounds above 0")
+            raise InputError("dpmeans: beta1 must be above 0, and most_blocks at least 1")
         if not 0 < self.detail < inf:
             raise InputError(f"dpmeans: detail is {self.detail:g}, expected a number above 0")
         if self.beta1 is not None and self.detail != 1.0:
-            raise InputError("dpmeans: detail is for groups that no bound on E_G chooses", hint="leave detail or beta1 out")
+            raise InputError("dpmeans: detail and beta1 both choose the number of groups", hint="leave detail or beta1 out")
 
     @property
     def feature_kind(self) -> FeatureKind:

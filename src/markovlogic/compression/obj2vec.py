@@ -59,7 +59,9 @@ class Obj2Vec(SharedRatio):
         if self.dim < 1 or (self.epochs is not None and self.epochs < 1) or self.negatives < 1:
             raise InputError("obj2vec: dim, epochs and negatives are at least 1")
         if self.embedding == "svd" and self.epochs is not None:
-            raise InputError("obj2vec: epochs are those of skip-gram", hint="leave epochs out, or take embedding=skipgram")
+            raise InputError(
+                "obj2vec: epochs are a setting of embedding=skipgram", hint="leave epochs out, or take embedding=skipgram"
+            )
 
     @property
     def name(self) -> str:

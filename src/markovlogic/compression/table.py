@@ -28,7 +28,9 @@ TABLE = plugins.with_plugins(plugins.COMPRESSORS, OWN)  # other packages add the
 def compressor_named(name: str) -> Compressor:
     """One compressor with its defaults; an unknown name is an error that lists the known ones."""
     if name in plugins.PAPERS_NAMES and name not in TABLE:
-        raise InputError(f"compression {name} is one of the papers' package", hint=plugins.INSTALL_PAPERS)
+        raise InputError(
+            f"compression {name} is in the package markovlogic-papers, which is not installed", hint=plugins.INSTALL_PAPERS
+        )
     known_name(name, "compression", (NONE, *TABLE))
     made: Compressor = plugins.load(TABLE[name])()
     return made
@@ -45,7 +47,9 @@ def compressor_of(
     if wanted is not None and not isinstance(wanted, str):
         if given:
             name = next(iter(given))
-            raise InputError(f"a {name} beside {wanted!r}", hint=f"give it to the settings: {type(wanted).__name__}({name}=…)")
+            raise InputError(
+                f"{name} is not taken beside {wanted!r}", hint=f"make it one of the settings: {type(wanted).__name__}({name}=…)"
+            )
         from markovlogic.compression.base import seeded
 
         return seeded(wanted, seed)

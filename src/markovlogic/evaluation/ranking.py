@@ -126,7 +126,10 @@ def rank(
         model = result if isinstance(result, Model) else load(result)
         return _by_rules(model, evidence, truth, known, progress)
     if evidence is not None:
-        raise InputError("evidence is for rules that are ranked by; results have it in them", hint="give it as known facts")
+        raise InputError(
+            "evidence is read only where a model is evaluated; results were already inferred from it",
+            hint="leave it out, or give further true facts as known",
+        )
     return _by_results(read_result(result), truth, known)
 
 

@@ -34,7 +34,9 @@ def plan_over_counts(analysis: Analysis, options: InferOptions) -> Plan:
     from markovlogic.methods.count_sum import METHOD as SUM
 
     if analysis.query.open_events:
-        raise InputError("blocks of atoms answer single atoms, not conjunctions or negations", hint=WITH_WORLDS)
+        raise InputError(
+            "the compression makes blocks of atoms, which answer queries of single atoms, not of formulas", hint=WITH_WORLDS
+        )
     if options.network is not None:
         raise InputError(
             f"--network {options.network}: the compression made counts, and the method does not work on counts",
@@ -59,7 +61,7 @@ def _named(analysis: Analysis, options: InferOptions, alpha: str, method: Method
     kind = analysis.counts.kind
     if kind not in method.networks:
         raise InputError(
-            f"{method.name} does not work on {kind}, which the compression gives",
+            f"{method.name} does not work on {kind}, which the compression makes",
             hint="add --compress-as problem, or take --method exact or gibbs"
             + (", or use the groups as --proposals" if method.takes_proposals else ""),
         )
@@ -71,7 +73,7 @@ def _named(analysis: Analysis, options: InferOptions, alpha: str, method: Method
         return METHOD.over_blocks(analysis, options, alpha, "chosen by name")
     cost = SUM.cost(analysis, options)
     if alpha != "none":
-        raise InputError(f"alpha={alpha} is about draws, and {method.name} draws nothing", hint="take --method gibbs")
+        raise InputError(f"alpha={alpha} works only with a sampler, and {method.name} makes no draws", hint="take --method gibbs")
     if not cost.possible:
         raise InputError(f"{method.name} is not possible: {cost.reason}", hint="take --method gibbs")
     return SUM.plan(analysis, options, "chosen by name")
@@ -93,13 +95,14 @@ class BlockMethod(SamplingMethod):
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]
         network, schedule, hint = self.network(analysis), options.sampling.schedule(self.chains), WITH_WORLDS
         if schedule.worlds is not None or schedule.keep_draws:
-            raise InputError("blocks of atoms have no worlds to write or keep", hint=hint)
+            raise InputError("the compression makes blocks of atoms, which have no worlds to write or keep", hint=hint)
         if options.sampling.estimator not in ("auto", "conditional"):
             raise InputError(
-                f"blocks of atoms average conditionals, so there is no estimator {options.sampling.estimator}", hint=hint
+                f"the compression makes blocks of atoms, which have no estimator {options.sampling.estimator}",
+                hint=hint,
             )
         if options.sampling.orbits != "auto":
-            raise InputError("blocks of atoms have no orbits to average over", hint=WITH_NETWORKS)
+            raise InputError("the compression makes blocks of atoms, which have no orbits to average over", hint=WITH_NETWORKS)
         swept = network.nbytes - network.of_atom.nbytes
         seconds = _LOADING + schedule.sweeps * schedule.chains * swept * _BYTE
         sums = _UNIT_BYTES * (schedule.chains * (network.n_units + network.n_counts) + len(analysis.query.numbers))

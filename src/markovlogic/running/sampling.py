@@ -90,7 +90,7 @@ class Sampling:
                 f"--worlds {os.fspath(self.worlds)!r}: worlds are written as Parquet only", hint="expected FILE.parquet"
             )
         if self.thin is not None and self.worlds is None and not self.keep_draws:
-            raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
+            raise InputError("--thin works only with --worlds FILE.parquet: it says which worlds to write")
         least = {"chains": 1, "draws": 1, "burn_in": 0, "seed": 0, "thin": 1}
         for name, at_least in least.items():
             value = vars(self)[name]

@@ -40,7 +40,10 @@ def with_variant(settings: Any, owner: str, words: Sequence[str], others: Collec
         if variant is not None and bare in [one.name for one in fields(variant)]:
             return variant()
         if variant is None and owner in plugins.PAPERS_SETTINGS.get(bare, ()):
-            raise InputError(f"--set {text}: {bare} is a setting of the papers' package", hint=plugins.INSTALL_PAPERS)
+            raise InputError(
+                f"--set {text}: {bare} is a setting of the package markovlogic-papers, which is not installed",
+                hint=plugins.INSTALL_PAPERS,
+            )
     return settings
 
 

@@ -75,7 +75,7 @@ class LadderSampler(Sampler):
         """Soft clauses that hold pairs of several relations."""
         found = tying(self.network)
         if not len(found):
-            raise InputError("Partition: rungs has nothing to temper: no soft rule ties two equivalence relations together")
+            raise InputError("Partition: rungs has no effect: no soft rule ties two equivalence relations together")
         return found
 
     @cached_property

@@ -123,7 +123,9 @@ class LiftedMH(Settings):
             known = ", ".join(get_args(Propose))
             raise InputError(f"LiftedMH: propose is {self.propose!r}, expected one of {known}")
         if self.flip and self.propose != "exchange":
-            raise InputError(f"LiftedMH: flip stands beside exchanges, not beside propose={self.propose}", hint="leave one out")
+            raise InputError(
+                f"LiftedMH: flip works only with propose=exchange, not with propose={self.propose}", hint="leave one out"
+            )
         if self.low_rank is not None and self.low_rank < 0:
             raise InputError(f"LiftedMH(low_rank={self.low_rank}): the rank must be 0 or more")
         of_groups = (self.fields, self.low_rank is not None, bool(self.without), not self.signed, self.group is not None)
@@ -132,9 +134,11 @@ class LiftedMH(Settings):
                 "LiftedMH: fields, low_rank, without, signed and group are settings of propose=group", hint="take propose=group"
             )
         if self.group is not None and any(of_groups[:-1]):
-            raise InputError("LiftedMH: a given group has no approximate model", hint="leave its settings out")
+            raise InputError(
+                "LiftedMH: fields, low_rank, without and signed make a group, and one is given", hint="leave one or the other out"
+            )
         if self.rounds < 1 or (self.rounds > 1 and self.propose != "independent"):
-            raise InputError(f"LiftedMH: rounds is {self.rounds}; it is 1 or more, and about propose=independent")
+            raise InputError(f"LiftedMH: rounds is {self.rounds}; it must be 1, or with propose=independent more")
 
     @property
     def method(self) -> str:
