@@ -20,7 +20,7 @@ def notes(rules: str, evidence: object, query: str, **options: object) -> list[s
     return list(mln.infer(mln.Model.parse(rules), evidence, query, **options).remarks)
 
 
-def test_predicates_that_are_open_though_nobody_asked():
+def test_predicates_that_are_open_without_a_query():
     assert notes(SMOKERS, FACTS, "Smokes") == [
         "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not queried, so they are open and summed over; "
         "--closed Cancer,Rich takes them to be false"

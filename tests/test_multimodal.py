@@ -114,7 +114,7 @@ def test_a_run_that_died_before_or_after_the_change_goes_on_as_if_it_had_not(
 
 
 @pytest.mark.parametrize("seed", [76, 177, 692, 2013, 2270])
-def test_slow_random_models_are_right_or_told_with_the_default_number_of_chains(seed: int) -> None:
+def test_slow_random_models_are_right_or_reported_with_the_default_number_of_chains(seed: int) -> None:
     """Found by `benchmarks/test_rare_modes.py`: with 16 chains of 300 draws these were off by 9 to 71 errors in silence."""
     assert not silently_off(seed, chains=64, draws=1000)
 
@@ -128,5 +128,5 @@ def test_scouts_know_of_modes_that_eight_chains_miss(seed: int, monkeypatch: pyt
 
 
 @pytest.mark.xfail(strict=True, reason="a mode of weight 0.0016 that no chain found leaves no trace in the draws")
-def test_a_rare_mode_that_no_chain_finds_is_told() -> None:
+def test_a_rare_mode_that_no_chain_finds_is_reported() -> None:
     assert not silently_off(474, chains=64, draws=1000)

@@ -76,7 +76,7 @@ def tables(numbers: dict[tuple[str, ...], float]) -> dict[str, pa.Table]:
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(data: st.DataObject) -> None:
+def test_ground_network_and_the_problem_written_as_rules_mean_the_same(data: st.DataObject) -> None:
     choices = st.tuples(st.sampled_from(["0.7", "-1.2"]), st.sampled_from(FACTORS), st.sampled_from(FORMULAS))
     drawn = data.draw(st.lists(choices, min_size=1, max_size=3))
     rules = [f"{weight} * {factor}  {formula}\n" for weight, factor, formula in drawn]

@@ -46,7 +46,7 @@ def test_numbers_of_the_ground_network() -> None:
     assert all(candidate.possible for candidate in reported.candidates if candidate.method in ("enumerate", "gibbs"))
 
 
-def test_variants_are_candidates_where_they_were_asked_for() -> None:
+def test_variants_are_candidates_where_they_were_requested() -> None:
     hidden = [method for method in all_methods() if not method.listed]
     for method in hidden:
         reported = mln.explain(*problem(), QUERY, method=method.name)

@@ -78,7 +78,7 @@ def posed_of(model: Model, drawn: RandomProblem, folder: Path) -> PreparedProble
 
 @settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(problems(max_atoms=9, soft=True))
-def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(tmp_path_factory, drawn: RandomProblem) -> None:
+def test_ground_network_and_the_problem_written_as_rules_mean_the_same(tmp_path_factory, drawn: RandomProblem) -> None:
     model = parse(drawn.mln)
     expected = soft_judge(model, drawn)
     prepared = posed_of(model, drawn, tmp_path_factory.mktemp("soft"))
@@ -229,7 +229,7 @@ def test_a_sum_of_one_leaves_nothing_to_the_others(tmp_path: Path) -> None:
         ("0.8S(A)\n", "a.db:1:1: .*0.8 Smokes"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_its_place(db: str, message: str, tmp_path: Path) -> None:
+def test_what_makes_no_sense_is_reported_with_its_place(db: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text(db)
     model = mln.Model.parse("S(p)\nK(p, k!)\nk = {U, V, W}\n1 S(x)\n")
     with pytest.raises(InputError, match=message):

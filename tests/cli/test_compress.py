@@ -20,7 +20,7 @@ def test_files(mln, smokers, tmp_path):
     assert again.code == 0 and again.out.startswith("Cancer(Ann) ")
 
 
-def test_what_is_left_of_the_facts_is_told(mln, smokers, tmp_path):
+def test_what_is_left_of_the_facts_is_reported(mln, smokers, tmp_path):
     reported = {}
     for ratio in ("0.5", "1.0"):
         folder = tmp_path / ratio
@@ -75,7 +75,7 @@ def test_switches(mln, smokers):
     assert "kmeans has no setting x" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
 
 
-def test_assumptions_are_told(mln, smokers, tmp_path):
+def test_assumptions_are_reported(mln, smokers, tmp_path):
     message = ("compress", smokers[0], "-e", smokers[1], "--method", "random", "-o", tmp_path / "out")
     reported = [line for line in mln(*message, "-q", "Smokes").err.splitlines() if line.startswith("note: ")]
     assert reported[0].endswith("so it is open and merged like the rest; --closed Cancer takes it to be false")

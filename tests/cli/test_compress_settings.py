@@ -99,7 +99,7 @@ def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circ
     )
 
 
-def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path):
+def test_unknown_settings_name_where_they_were_looked_for(mln, circle, tmp_path):
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress")
     for words, message in (
         (
@@ -181,7 +181,7 @@ def test_counts_are_no_network(mln, circle):
         assert mln(*call, "--network", kind, "--set", "weights=literal", "--draws", "50", "--quiet").code in (0, 1)
 
 
-def test_twins_are_read_as_it_was_said(mln, circle, tmp_path):
+def test_twins_are_read_as_the_settings_say(mln, circle, tmp_path):
     stats = tmp_path / "s.json"
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "twins", "--draws", "200", "--stats", stats)
     assert "the problem stays as it is" in mln(*call, "--method", "exact", "--compress-as", "problem").err

@@ -62,7 +62,7 @@ def test_python_names_the_compression(smokers):
     assert ", compressed by random: log weight" in repr(world)
 
 
-def test_proposals_are_told_too(mln, smokers, tmp_path):
+def test_proposals_are_reported_too(mln, smokers, tmp_path):
     stats = tmp_path / "s.json"
     call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "100", "--stats", stats, "--proposals")
     for words in (("kmeans", "--method", "lifted-mh"), ("bmf",)):

@@ -67,7 +67,7 @@ def test_a_pipe_gets_alchemys_lines_of_what_is_not_known(mln, smokers):
     assert all(0 < float(p) < 1 for _, p in lines)
 
 
-def test_evidence_is_included_when_asked_for(mln, smokers, tmp_path):
+def test_evidence_is_included_when_requested(mln, smokers, tmp_path):
     ran = mln("infer", *model_and_facts(smokers), "-q", "Smokes", "--include-evidence", "-o", tmp_path / "o.csv")
     assert ran.code == 0 and "wrote" in ran.err
     rows = rows_of(tmp_path / "o.csv")
@@ -75,7 +75,7 @@ def test_evidence_is_included_when_asked_for(mln, smokers, tmp_path):
     assert rows["Smokes(Ann)"]["probability"] == "1" and rows["Smokes(Ann)"]["stderr"] == "0"
 
 
-def test_a_known_atom_that_is_asked_for_is_mentioned(mln, smokers):
+def test_a_known_atom_that_is_requested_is_mentioned(mln, smokers):
     ran = mln("infer", *model_and_facts(smokers), "-q", "Smokes(Ann)")
     assert ran.code == 0 and ran.out == ""
     assert "Smokes(Ann) is known from evidence (true)" in ran.err
@@ -150,7 +150,7 @@ def test_auto_tells_which_options_had_nothing_to_do(mln, smokers):
     assert ran.code == 0 and "--draws had no effect" in ran.err
 
 
-def test_what_is_said_about_a_run_does_not_stop_an_exact_one(mln, smokers):
+def test_options_of_sampling_do_not_stop_an_exact_run(mln, smokers):
     ran = mln("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--method", "exact", "--seed", 1, "--draws", 5)
     assert ran.code == 0 and "note: nothing was drawn and there is no sampling error, so --draws, --seed had no effect" in ran.err
 

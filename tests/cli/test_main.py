@@ -47,7 +47,7 @@ def test_the_help_text_lists_the_methods_that_the_planner_has():
     assert options.METHODS.split("|") == ["auto", *TABLE]
 
 
-def test_a_bug_has_its_own_code_and_shows_the_traceback_only_when_asked(mln, monkeypatch, capsys, tmp_path):
+def test_a_bug_has_its_own_code_and_shows_the_traceback_only_when_requested(mln, monkeypatch, capsys, tmp_path):
     def broken(*args, **more):
         raise ZeroDivisionError("a\nbug")
 
@@ -118,7 +118,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, unbuffered):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 @pytest.mark.parametrize("command", [["infer"], ["explain"], ["explain", "--json"]])
-def test_a_full_disk_behind_standard_output_is_told(smokers, command):
+def test_a_full_disk_behind_standard_output_is_reported(smokers, command):
     with open("/dev/full", "wb") as full:
         process = subprocess.run(
             [sys.executable, "-m", "markovlogic.cli.main", *command, str(smokers[0]), "-q", "Smokes", "--quiet"],

@@ -124,7 +124,7 @@ KNOWN = "Smokes(Z)\n!Smokes(Y)\nFriends(A, Z)\n" + "".join(
 @pytest.mark.parametrize(("orbits", "n_values"), [("twin", 6), ("refined", 6), ("automorphism", 1), ("auto", 1)])
 @pytest.mark.parametrize("method", ["gibbs", "orbital"])
 @pytest.mark.parametrize("knows_z", [True, False])
-def test_the_kind_of_orbits_can_be_said(mln, tmp_path, method, orbits, n_values, knows_z):
+def test_the_kind_of_orbits_can_be_set(mln, tmp_path, method, orbits, n_values, knows_z):
     """Twins do not see the ring, renamings see it unless a fact is in the way, the symmetries of the network always do."""
     (tmp_path / "m.mln").write_text(RING)
     (tmp_path / "e.db").write_text(KNOWN if knows_z else KNOWN.replace("Friends(A, Z)\n", ""))

@@ -29,7 +29,7 @@ def ran(*arguments: object, shell: str = "", **more: object) -> subprocess.Compl
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("explain", "MODEL", "-q", "Smokes"), ("infer", "MODEL", "-q", "Smokes", "--quiet")]
 )
-def test_a_closed_standard_output_is_told(smokers, arguments):
+def test_a_closed_standard_output_is_reported(smokers, arguments):
     found = ran(*(smokers[0] if word == "MODEL" else word for word in arguments), shell=">&-")
     assert found.returncode == 2 and found.stderr.endswith("error: cannot write standard output: Bad file descriptor\n")
 

@@ -88,7 +88,7 @@ def test_a_signal_before_any_draw_ends_the_command_and_writes_nothing(tmp_path: 
 
 
 @pytest.mark.parametrize("form", PIGEONS)
-def test_pigeons_without_holes_end_by_their_limit_and_are_told_which_rules_conflict(mln, tmp_path: Path, form: str) -> None:
+def test_pigeons_without_holes_end_by_their_limit_and_name_the_rules_that_conflict(mln, tmp_path: Path, form: str) -> None:
     output = tmp_path / "out.csv"
     output.write_text("older\n")
     begun = time.monotonic()

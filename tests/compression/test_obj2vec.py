@@ -280,7 +280,7 @@ def test_objects_without_contexts_have_no_vectors_whatever_makes_them():
         assert settings.partition(problem).n_groups("x") < 4
 
 
-def test_what_is_too_much_to_count_is_told(monkeypatch):
+def test_what_is_too_much_to_count_is_reported(monkeypatch):
     from markovlogic.compression import contexts
 
     monkeypatch.setattr(contexts, "MOST_PAIRS", 4)

@@ -105,7 +105,7 @@ def test_full_rank_loses_nothing_with_unknown_atoms_either(seed, closed):
     np.testing.assert_array_equal(dense(made.problem.statuses["Linked"]), dense(problem.statuses["Linked"]))
 
 
-def test_masked_factors_assert_unknown_atoms_but_never_those_asked_for(tmp_path):
+def test_masked_factors_assert_unknown_atoms_but_never_those_requested(tmp_path):
     masked = readings.BMF(1, unknown="masked")
     made = over_symmetric(problem_of("Linked(A,A)\nLinked(B,B)\n", tmp_path, open_=["Linked"]), masked)
     assert made.asserted["Linked"] == 34 and "asserts 34 unknown" in made.summary()

@@ -155,7 +155,7 @@ def test_other_processors_make_the_same_groups(processor):
     assert json.loads(done.stdout) == partitions()
 
 
-def test_as_many_clusters_as_were_asked_for():
+def test_as_many_clusters_as_were_requested():
     for seed in range(20):
         points = tied(seed)
         different = len(np.unique(points, axis=0))

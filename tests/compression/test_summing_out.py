@@ -39,7 +39,7 @@ def test_which_predicates_are_independent_given_the_rest():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problems(max_atoms=9, max_rules=3, hard=False, exclusive=False, quantifiers=False))
-def test_sums_over_counts_are_right_where_that_is_said(random_problem):
+def test_sums_over_counts_are_right_where_that_is_claimed(random_problem):
     """Nobody merged: always; and then every mean is that of its own conditional, weighed by the joint law of all counts."""
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
@@ -96,7 +96,7 @@ def test_smokers_in_a_tenth_of_the_groups(weights, diag):
     assert abs(found["kept"] - 0.1319) > 5 * abs(found["summed"] - 0.1319)
 
 
-def test_atoms_that_were_summed_out_can_be_asked_for():
+def test_atoms_that_were_summed_out_can_be_requested():
     model = mln.Model.parse(SMOKERS.format(",".join(f"P{i}" for i in range(8))) + "0.3 S(x) ^ S(y) ^ S(z)\n")
     evidence = evidence_of(model, "F(P0,P1)\n!F(P2,P3)\nS(P4)\n")
     truth = mln.infer(model, evidence, "S,F", method="exact")

@@ -110,13 +110,13 @@ def test_what_is_wrong_has_its_place(tmp_path: Path, name: str, text: str, line:
     assert says in fault.message and fault.place.line == line
 
 
-def test_a_broken_archive_is_told(tmp_path: Path) -> None:
+def test_a_broken_archive_is_reported(tmp_path: Path) -> None:
     (tmp_path / "f.csv.gz").write_bytes(gzip.compress(b"a,b\nAnn,Bob\n")[:-9])
     with pytest.raises(InputError, match="not a gzip file, or a truncated one"):
         facts(str(tmp_path / "f.csv.gz"))
 
 
-def test_outer_spaces_are_left_out_and_told(tmp_path: Path) -> None:
+def test_outer_spaces_are_left_out_and_reported(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("a, truth\n Ann,true\nAnn ,true\nBob,false\n")
     evidence = MODEL.evidence(Smokes=str(tmp_path / "f.csv"))
     assert evidence.domains["person"].names == ("Ann", "Bob")

@@ -80,7 +80,7 @@ def test_convergence_is_the_absence_of_disagreement_drift_and_standstill() -> No
     assert not has_converged(good, rare, replace(course, conditional=True))  # of conjunctions no conditionals are averaged
 
 
-def test_phases_by_start_are_told_where_they_differ() -> None:
+def test_phases_by_start_are_reported_where_they_differ() -> None:
     starts = ("empty", "empty", "full", "full")
     apart = replace(made([1.5]), chain_mean=np.array([[0.1, 0.3, 0.7, 0.9]]))
     (sentence,) = reported(apart, starts=starts)
@@ -108,13 +108,13 @@ def test_conditionals_of_fewer_than_four_chains_excuse_no_atom_that_stood_still(
         assert (course.conditional_draws is not None) == has_converged(rare, undefined(0), course) == excused
 
 
-def test_still_atoms_have_their_share_told() -> None:
+def test_still_atoms_have_their_share_reported() -> None:
     (sentence,) = reported(made([np.nan, 1.0], ess=[np.nan, 1e4], never=[True, False]))
     assert "1 of 2" in sentence and "50.0%" in sentence and "P(0)" in sentence
     assert reported(made([np.nan, 1.0], never=[True, False]), conditional=True)  # the conditionals say 0.2: it should have moved
 
 
-def test_chains_that_froze_in_different_states_are_told_once() -> None:
+def test_chains_that_froze_in_different_states_are_reported_once() -> None:
     (sentence,) = reported(made([np.inf, 1.0], never=[True, False]))
     assert "inf for P(0), whose chains, or scouts, kept different values" in sentence
 

@@ -29,7 +29,7 @@ def test_few_chains_that_left_a_phase_do_not_forget_it(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [76, 177, 197, 435])
-def test_slow_random_models_are_right_or_told_in_short_runs(seed: int) -> None:
+def test_slow_random_models_are_right_or_reported_in_short_runs(seed: int) -> None:
     assert not silently_off(seed, chains=64, draws=300)
 
 

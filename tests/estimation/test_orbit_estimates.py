@@ -122,7 +122,7 @@ def test_members_that_were_not_asked_for_are_counted(three):
 
 
 @pytest.mark.parametrize("estimator", ["orbit", "orbit-conditional"])
-def test_atoms_may_be_asked_for_in_any_order(three, estimator):
+def test_atoms_may_be_requested_in_any_order(three, estimator):
     _, network, group, _ = three
     atoms = np.arange(network.n_atoms, dtype=np.int32)
     mixed = np.array([7, 2, 9, 2, 0], np.int32)
@@ -220,7 +220,7 @@ def test_auto_without_symmetry_is_as_before():
     assert len(problem.atoms) == network.n_atoms
 
 
-def test_a_fixed_order_is_told_and_a_random_one_is_not(three):
+def test_a_fixed_order_is_reported_and_a_random_one_is_not(three):
     _, _, group, _ = three
     pools = orbit_pools(group, np.arange(3, dtype=np.int32))
     assert "draw by draw" in remarks(pools, "orbit", fixed_order=True)[0]
@@ -228,7 +228,7 @@ def test_a_fixed_order_is_told_and_a_random_one_is_not(three):
     assert not remarks(pools, "sample", fixed_order=True)
 
 
-def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
+def test_symmetries_beyond_twins_are_searched_only_when_requested():
     mln = "cell = {C0, C1, C2, C3, C4, C5}\nNext(cell, cell)\nS(cell)\n0.7 Next(x, y) ^ S(x) => !S(y)\n"
     ring = "".join(f"Next(C{i},C{(i + 1) % 6})\n" for i in range(6))
     problem = prepared(mln, ring, open_=("S",))

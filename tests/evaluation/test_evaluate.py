@@ -96,7 +96,7 @@ def test_truth_from_tables_and_evidence(result: mln.Marginals, truth_file: Path,
     assert mln.evaluate(result, evidence).by_predicate["Smokes"] == expected["Smokes"]
 
 
-def test_certain_and_wrong_is_told(tmp_path: Path) -> None:
+def test_certain_and_wrong_is_reported(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("P(A) 0\nP(B) 1\nP(C) 0.5\n")
     (tmp_path / "t.db").write_text("P(A)\n")
     found = mln.evaluate(tmp_path / "r.txt", tmp_path / "t.db")
@@ -117,7 +117,7 @@ def test_certain_and_wrong_is_told(tmp_path: Path) -> None:
         ("P(A) 0.5\n", "?P(A)\n", "no row is left to evaluate"),
     ],
 )
-def test_what_makes_no_sense_is_told(results: str, truth: str, message: str, tmp_path: Path) -> None:
+def test_what_makes_no_sense_is_reported(results: str, truth: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text(results)
     (tmp_path / "t.db").write_text(truth)
     with pytest.raises(InputError, match=message):
@@ -148,7 +148,7 @@ def test_command(result: mln.Marginals, truth_file: Path, tmp_path: Path, capsys
         ("atom,probability\nP(A),0.5\nP(B),\nP(C),much\n", r"r\.csv:4.*the probability 'much' is not a number"),
     ],
 )
-def test_a_table_that_is_no_result_is_told(table: str, message: str, tmp_path: Path) -> None:
+def test_a_table_that_is_no_result_is_reported(table: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(table)
     (tmp_path / "t.db").write_text("P(A)\n")
     with pytest.raises(InputError, match=message):

@@ -167,7 +167,7 @@ def test_many_shapes_are_not_looked_at_one_by_one_without_end():
         plan_exact(network, parts, effort=ONE_SECOND / 10)
 
 
-def test_a_dense_network_that_no_world_satisfies_is_told_so():
+def test_a_dense_network_that_no_world_satisfies_is_reported():
     clauses = [(1.0, [2 * a + 1, 2 * b + 1]) for a, b in itertools.combinations(range(40), 2)]
     network = network_of(42, [*clauses, (1.0, [1, 81])], groups=[[40, 41]], bias={40: math.inf, 41: math.inf})
     with pytest.raises(InputError, match="no world satisfies"):

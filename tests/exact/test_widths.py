@@ -90,7 +90,7 @@ def test_tables_that_do_not_fit_are_refused() -> None:
     assert caught.value.needed == needed
 
 
-def test_the_component_that_is_too_wide_is_told_by_its_own_size() -> None:
+def test_the_component_that_is_too_wide_is_named_by_its_own_size() -> None:
     pairs = [(1.0, [2 * a, 2 * b]) for a, b in itertools.combinations(range(4, 17), 2)]
     network = network_of(19, [(1.0, [1, 3]), (1.0, [5, 7]), *pairs, (1.0, [35, 37])])
     with pytest.raises(ResourceError, match="component of 13 atoms has width 12 or more"):

@@ -142,7 +142,7 @@ def test_every_method_answers_as_it_does_without(method: str, monkeypatch: pytes
         assert any("components that the query does not reach" in remark for remark in by_component.remarks)
 
 
-def test_hard_rules_of_what_is_left_out_are_told_to_be_unchecked(always: None) -> None:
+def test_hard_rules_of_what_is_left_out_are_reported_as_unchecked(always: None) -> None:
     model = mln.Model.parse(f"{PARTS}Trust(A,B) v Trust(B,A).\n!Trust(A,A) v !Trust(B,B) v !Trust(A,B).\n")
     result = mln.infer(model, None, ["Alone"], method="exact")
     assert any("hard rules about them went unchecked" in remark for remark in result.remarks)

@@ -72,7 +72,7 @@ def test_without_reflexivity(rules: str) -> None:
 
 
 @pytest.mark.parametrize("rules", NEITHER)
-def test_what_is_missing_is_told(rules: str) -> None:
+def test_what_is_missing_is_reported(rules: str) -> None:
     reported = found(rules)
     assert not reported.relations
     assert NEITHER[rules] in reported.misses[0].reason

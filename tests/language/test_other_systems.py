@@ -199,7 +199,7 @@ def test_comparisons_are_those_of_integers():
     assert mln.Model.parse(show_model(model)) == model
 
 
-def test_what_cannot_be_compared_is_told():
+def test_what_cannot_be_compared_is_reported():
     with pytest.raises(mln.InputError, match="Ann of type time is not an integer, and a rule compares"):
         mln.infer(mln.Model.parse(NUMBERS.replace("{1, ..., 4}", "{1, Ann}")), None, "On")
     with pytest.raises(mln.InputError, match="Ann is not an integer, so it can be neither compared nor added to"):

@@ -367,7 +367,7 @@ def test_spellings_of_one_formula(text, same):
         ("1 On(t) ^ lessThan(t)", "built-in lessThan with these arguments"),
     ],
 )
-def test_sums_that_say_nothing_are_told(text, says):
+def test_sums_without_effect_are_reported(text, says):
     with pytest.raises(mln.InputError) as caught:
         mln.Model.parse("time = {1, ..., 4}\nOn(time)\n" + text)
     assert says in str(caught.value) and "<text>:3:" in str(caught.value)

@@ -6,5 +6,5 @@ from tests.recorded import check
 
 
 @pytest.mark.parametrize("name", recorded_numbers.NAMES)
-def test_weights_and_what_is_told_of_them_are_the_recorded_ones(name: str) -> None:
+def test_weights_and_their_reports_are_the_recorded_ones(name: str) -> None:
     check(recorded_numbers, name)

@@ -60,7 +60,7 @@ def test_soft_evidence_about_the_rest_counts(tmp_path: Path) -> None:
     assert "50 atoms of Q have soft evidence and are summed over, as probable as it and the rules say" in found.notes
 
 
-def test_concerns_of_folds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concerns_of_folds_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = files(tmp_path, "P(t)\nP(x)\n", "P(A)\n!P(B)\n", "P(A)\nP(B)\n")
     assert main(["learn", *given, "-q", "P", "--folds", "--prior", "1", "--stats", f"{tmp_path}/s.json"]) == 1
     reported = capsys.readouterr().err

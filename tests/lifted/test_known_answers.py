@@ -139,7 +139,7 @@ def test_different_people_are_counted_apart() -> None:
         ),
     ],
 )
-def test_what_cannot_be_lifted_is_told(rules: str, db: str, words: list[str]) -> None:
+def test_what_cannot_be_lifted_is_reported(rules: str, db: str, words: list[str]) -> None:
     made = prepared(people(97) + rules, db, "S" if "S(" in rules else "T")
     refusal = plan_cells(made.problem, made.lowered)
     assert isinstance(refusal, Refusal)
@@ -147,7 +147,7 @@ def test_what_cannot_be_lifted_is_told(rules: str, db: str, words: list[str]) ->
         assert word in refusal.reason
 
 
-def test_constants_of_a_rule_that_ties_three_objects_are_told_where_it_names_some() -> None:
+def test_constants_of_a_rule_that_ties_three_objects_are_reported_where_it_names_some() -> None:
     for rule, objects in (
         ("T(x, y) ^ T(y, z) => T(x, z)", "(x, y, z)"),
         ("T(x, y) ^ T(y, P1) => T(x, P2)", "(x, y and the constants"),

@@ -98,12 +98,12 @@ def test_models_with_several_modes(name: str) -> None:
         assert p == pytest.approx(model.truth.get(atom, model.truth.get(atom.partition("(")[0])), rel=1e-9, abs=1e-12)
 
 
-def test_no_possible_world_is_told() -> None:
+def test_no_possible_world_is_reported() -> None:
     with pytest.raises(mln.InputError, match="no world"):
         mln.infer(mln.Model.parse("p = {A, B}\nS(p)\nS(x).\nEXIST x !S(x).\n"), None, "S", method="lifted")
 
 
-def test_facts_that_are_asked_for_are_reported() -> None:
+def test_facts_that_are_requested_are_reported() -> None:
     made = prepared("p = {A, B}\nS(p)\n1 S(x) ^ S(y)\n", "S(A)\n", "S")
     result = mln.infer(made.problem.model, made.problem.evidence, "S", method="lifted", include_evidence=True)
     assert result["S(A)"] == 1.0

@@ -34,7 +34,7 @@ def test_the_world_weighs_what_the_formulas_say_and_none_weighs_more(tmp_path_fa
     assert set(everything.atoms) >= set(maximize(model, str(path), problem.query).atoms)
 
 
-def test_all_open_atoms_are_told_where_nothing_is_asked():
+def test_all_open_atoms_are_reported_without_a_query():
     model = Model.parse("p = {A, B}\nS(p)\nF(p, p)\nFlag\n1 S(x)\n-2 F(x, y)\n3 Flag\n")
     world = maximize(model)
     assert world.atoms == ["Flag", "S(A)", "S(B)"]
@@ -48,7 +48,7 @@ def test_all_open_atoms_are_told_where_nothing_is_asked():
         world["S"]
 
 
-def test_the_world_is_one_of_all_atoms_whatever_is_asked():
+def test_the_world_is_one_of_all_atoms_whatever_is_queried():
     model = Model.parse("p = {A}\nS(p)\nT(p)\n1 S(x) => T(x)\n2 S(x)\n")
     world = maximize(model, None, "S")
     assert world.atoms == ["S(A)"]

@@ -95,14 +95,14 @@ def test_weak_loops_give_nearly_the_truth_by_both_schedules(seed):
     np.testing.assert_allclose(found[0].probability, truth, atol=0.01, rtol=0)
 
 
-def test_a_contradiction_that_messages_prove_is_told():
+def test_a_contradiction_that_messages_prove_is_reported():
     network = network_of(2, [(math.inf, [1, 3]), (math.inf, [1, 2]), (math.inf, [0, 3]), (math.inf, [0, 2])], bias={0: math.inf})
     for schedule in ("residual", "flooding"):
         with pytest.raises(ImpossibleError):
             propagate(ground_graph(network), Rounds(schedule=schedule))
 
 
-def test_what_does_not_converge_is_told():
+def test_what_does_not_converge_is_reported():
     frustrated = [(4.0, [2 * a, 2 * b]) for a in range(4) for b in range(a)] + [
         (4.0, [2 * a + 1, 2 * b + 1]) for a in range(4) for b in range(a)
     ]
@@ -152,7 +152,7 @@ def test_large_messages_that_cancel_settle_closely(weight, schedule):
     np.testing.assert_allclose(found.probability, 0.5, atol=1e-7)
 
 
-def test_damped_messages_that_are_cut_are_told():
+def test_damped_messages_that_are_cut_are_reported():
     """They come near to the largest message and never to it."""
     found = propagate(ground_graph(network_of(2, [], bias={0: -1e9, 1: -1e9}, groups=[[0, 1]])), Rounds(0.5, schedule="flooding"))
     assert found.n_cut == 2 and found.log_z_bethe is None

@@ -58,7 +58,7 @@ def test_lifted_and_ground_agree(name: str, tmp_path) -> None:
         assert lifted.run.log_z_bethe == pytest.approx(ground.run.log_z_bethe, rel=1e-9)
 
 
-def test_a_lifted_conjunction_is_asked_of_the_network() -> None:
+def test_a_lifted_conjunction_is_queried_of_the_network() -> None:
     text, _, query = SYMMETRIC["both orders"]
     wanted = [*query, "S(A)^!S(B)", "F(A,B)^F(B,A)^S(C)"]
     ground = mln.infer(parsed(text), None, wanted, method=mln.BP(tolerance=1e-13, schedule="flooding"))
@@ -127,7 +127,7 @@ def test_settings_on_the_command_line(mln_fixture, tmp_path) -> None:  # noqa: F
     assert ran.code == 2 and "lifted-bp" in ran.err
 
 
-def test_what_settles_is_told_too(mln_fixture, tmp_path) -> None:  # noqa: F811
+def test_what_settles_is_reported_too(mln_fixture, tmp_path) -> None:  # noqa: F811
     (tmp_path / "m.mln").write_text(CHAIN)
     ran = mln_fixture(
         "infer", tmp_path / "m.mln", "-q", "S", "--method", "bp", "--stats", tmp_path / "s.json", "-o", tmp_path / "o.csv"
@@ -138,7 +138,7 @@ def test_what_settles_is_told_too(mln_fixture, tmp_path) -> None:  # noqa: F811
     assert row[0] == "S(A)" and row[2:5] == ["", "", ""]
 
 
-def test_hard_rules_without_a_world_are_told() -> None:
+def test_hard_rules_without_a_world_are_reported() -> None:
     text = "p = {A, B}\nS(p)\nT(p)\nS(x) v T(x).\n!S(x) v T(x).\nS(x) v !T(x).\n!S(x) v !T(x).\n0.3 S(x)\n"
     found = mln.infer(parsed(text), None, "S", method="bp")
     assert any("no world" in concern and "mean nothing" in concern for concern in found.concerns())

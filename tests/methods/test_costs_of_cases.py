@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_not_possible() -> None:
             assert gibbs().network_for(analysis, OPTIONS) == NetworkKind.GROUND
 
 
-def test_hard_rules_are_told_where_they_may_confine() -> None:
+def test_hard_rules_are_reported_where_they_may_confine() -> None:
     tied = RULES + "Smokes(A) <=> Smokes(B).\n"
     with opened(tied) as analysis:
         assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(analysis, OPTIONS).reason

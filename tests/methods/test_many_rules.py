@@ -17,6 +17,6 @@ def test_explain_says_what_was_not_planned(many):
         assert not shown[key].possible and "not planned" in shown[key].reason, key
 
 
-def test_counting_is_planned_where_it_is_asked_for(many):
+def test_counting_is_planned_where_it_is_requested(many):
     plan = mln.explain(many, query="P0", method="gibbs", network="counting").plan
     assert (plan.method, plan.network) == ("gibbs", "counting")

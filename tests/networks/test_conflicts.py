@@ -56,7 +56,7 @@ def conflict_of(network: GroundNetwork) -> NoWorldError | None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_rules_told_conflict_and_none_of_them_is_idle(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reported_rules_conflict_and_none_of_them_is_idle(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "RESTARTS", 2)
     network, listed, groups = random_rules(seed)
     error = conflict_of(network)

@@ -41,7 +41,7 @@ def test_worlds_of_the_network_pass() -> None:
 
 
 @pytest.mark.parametrize("reported", WRONG)
-def test_others_are_told_wherever_they_stand_in_a_batch(reported: str) -> None:
+def test_others_are_reported_wherever_they_stand_in_a_batch(reported: str) -> None:
     for wrong in WRONG[reported]:
         for at in range(3):
             batch = [*GOOD[:at], wrong, *GOOD[at:]]
@@ -54,7 +54,7 @@ def test_two_values_of_a_group_do_not_make_up_for_none() -> None:
         require_worlds(NETWORK, words([[1, 0, 1, 1, 0, 1], [1, 0, 0, 0, 0, 0]]), 2)
 
 
-def test_chains_beyond_the_batch_are_told() -> None:
+def test_chains_beyond_the_batch_are_reported() -> None:
     with pytest.raises(ValueError, match="beyond the 2"):
         require_worlds(NETWORK, words(GOOD), 2)
 

@@ -49,7 +49,7 @@ def test_an_interrupt_leaves_what_was_finished(capsys, monkeypatch, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["E18a.csv", "E18a.json", "E18a.png"]
 
 
-def test_settings_are_said_on_the_command_line(capsys, monkeypatch, tmp_path):
+def test_settings_are_given_on_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(reproduce, "experiment", tiny)
     assert main(["reproduce", "E18c", "--quick", "--set", "kl=true‖est", "--set", "repeats=3", "-o", str(tmp_path)]) == 0
     settings = json.loads((tmp_path / "E18c.json").read_text())["settings"]

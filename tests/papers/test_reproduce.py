@@ -209,7 +209,7 @@ def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["E4", "E17b", "E18a", "E18c"])
-def test_verdicts_and_charts_go_by_the_divergence_that_was_asked_for(tmp_path, name):
+def test_verdicts_and_charts_go_by_the_divergence_that_was_requested(tmp_path, name):
     """The papers do not say which direction they mean (papers.md 1.6): the table has both, and `kl` is the judged one."""
     found = {}
     for direction, column in (("est||true", "kl_estimate_truth"), ("true||est", "kl_truth_estimate")):

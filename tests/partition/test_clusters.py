@@ -107,7 +107,7 @@ def test_hard_rules_that_no_world_obeys_are_refused_though_they_do_not_name_the_
         cluster(model, None, "Same")
 
 
-def test_concerns_are_told_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concerns_are_reported_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y).\n")
     (tmp_path / "m.db").write_text("0.9 Same(B, A)\nCand(A, B)\nCand(C, C)\n")
     call = ("cluster", tmp_path / "m.mln", "-e", tmp_path / "m.db", "--predicate", " Same", "--quiet")

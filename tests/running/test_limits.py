@@ -54,7 +54,7 @@ def test_early_sweeps_do_not_count() -> None:
     assert (cut.atoms.mean != everything.atoms.mean).all()
 
 
-def test_what_a_user_said_of_burn_in_is_kept_in_proportion() -> None:
+def test_what_a_user_chose_for_burn_in_is_kept_in_proportion() -> None:
     cut = stopped_after(600, draws=1000, burn_in=5000)
     assert 0.6 * 600 <= cut.burn_in <= 600 * 5 / 6 + 100
     assert stopped_after(600, draws=10_000, burn_in=0).burn_in == 0

@@ -28,7 +28,7 @@ FRIENDS = PEOPLE * PEOPLE
 
 
 @pytest.mark.parametrize("query", [slice(FRIENDS, FRIENDS + PEOPLE), slice(5, 9), slice(0, None), slice(3, None, 50)])
-def test_tallies_are_of_what_is_asked_for(query: slice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tallies_are_of_what_is_requested(query: slice, monkeypatch: pytest.MonkeyPatch) -> None:
     found = sampled(query)
     requested = np.arange(FRIENDS + 2 * PEOPLE)[query]
     span = requested[-1] - requested[0] + 1

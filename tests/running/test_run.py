@@ -233,7 +233,7 @@ def test_queries_in_any_order() -> None:
     np.testing.assert_array_equal(forward.atoms.mean, backward.atoms.mean[::-1])
 
 
-def test_a_search_for_a_start_is_a_stage_of_its_own_told_once() -> None:
+def test_a_search_for_a_start_is_a_stage_of_its_own_reported_once() -> None:
     from markovlogic.running.run import _Waiting
 
     reported: list[tuple[object, ...]] = []

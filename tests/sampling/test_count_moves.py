@@ -172,7 +172,7 @@ def test_inference_is_corrected_and_right(propose, tmp_path):
     assert np.abs(made.probability - truth.probability).max() < 5 * made.stderr.max() + 1e-3
 
 
-def test_burn_in_chooses_a_size_and_the_rest_is_said(tmp_path):
+def test_burn_in_chooses_a_size_and_the_rest_is_reported(tmp_path):
     problem = prepared("", tmp_path, "p = {" + ",".join(f"P{i}" for i in range(40)) + "}\nS(p)\nT(p)\n0.7 S(x) v T(x)\n")
     network = random_network(np.random.default_rng(3), len(problem.atoms), 60)
     sampler = LiftedMH(source=everyone(problem), propose="counts").bind(target(problem)).build(network, 8)

@@ -354,7 +354,7 @@ def test_a_first_order_transition_is_crossed_from_any_start(start: str, monkeypa
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_a_hub_is_right_where_both_phases_start_and_told_where_not(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_is_right_where_both_phases_start_and_reported_where_not(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B is true but for e^-65; on middle rungs its phase has a weight of e^-8, so that none is found there."""
     model = hub(50, 400.0, 10.0)
     found = run_from(start, grounded(model), monkeypatch, seed=1)

@@ -235,7 +235,7 @@ def joined(networks, rng):
     return network_of(n_atoms, clauses, bias=bias, groups=groups, definitions=definitions)
 
 
-def test_past_the_budget_twins_are_used_and_the_reason_is_said(monkeypatch):
+def test_past_the_budget_twins_are_used_and_the_reason_is_given(monkeypatch):
     monkeypatch.setattr(bliss, "SMALL", 2)
     problem = prepared(MODEL, cycles(30))
     group = evidence_automorphisms(problem, twin_classes(problem), budget_seconds=0.001)

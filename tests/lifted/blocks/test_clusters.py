@@ -76,7 +76,7 @@ def test_settings_are_checked():
         readings.LiftedBlocked(messages="both")  # type: ignore[arg-type]
 
 
-def test_what_explain_predicts_is_of_the_clusters_that_were_asked_for():
+def test_what_explain_predicts_is_of_the_clusters_that_were_requested():
     text = f"a = {{{', '.join(f'A{i}' for i in range(12))}}}\n{EXAMPLE}"
     told = {
         costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=readings.LiftedBlocked(cost=costs))
