@@ -144,7 +144,7 @@ def plan_exact(
     """Decide for each component whether its worlds are listed or its variables eliminated, and in which order.
 
     Refuses with ResourceError where a component is beyond the bounds, or where that is not known after `effort` steps
-    (`effort.ONE_SECOND`; None: however long it takes).
+    (`interaction.ONE_SECOND`; None: however long it takes).
     """
     bounds = _Bounds(method, max_width, max_worlds, memory_limit)
     spent = Effort(effort)

@@ -2,7 +2,7 @@
 
 Forward, a bucket's table is the sum of all log factors whose first variable it is; P(variable | rest of the bucket) is kept.
 Backward, these conditionals are multiplied from the last variable to the first: all marginals come out of one run.
-Source: Dechter, Bucket elimination: a unifying framework for reasoning (1999); orders from `exact.ordering`.
+Source: Dechter, Bucket elimination: a unifying framework for reasoning (1999); orders from `exact.widths`.
 """
 
 from __future__ import annotations
