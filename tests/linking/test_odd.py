@@ -10,6 +10,8 @@ import pytest
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.linking import blocking
+from markovlogic.linking.database import Database
 
 NAMES = ["Ann Lee", "Ann Lee", "Bob Ray", "Cid Moe", "Dan Fox", "Eve Kay"]
 
@@ -121,3 +123,23 @@ def test_singletons_are_never_silent(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "t.csv").write_text("id,name,town\na,Ann Lee,Bonn\nb,Bob Ray,Ulm\nc,Cid Moe,Kiel\n")
     assert main(["link", str(tmp_path / "t.csv"), "-o", str(tmp_path / "c.csv"), "--quiet"]) == 1
     assert "all 3 records are alone" in capsys.readouterr().err
+
+
+def test_work_does_not_grow_with_pairs_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many columns few are combined: in blocking rules, as exchanged values, and where dependence is judged."""
+    asked: list[str] = []
+    opened = Database.__init__
+
+    def counting(self: Database, engine: Any) -> None:
+        opened(self, engine)
+        rows, columns = self.rows, self.columns
+        self.rows = lambda sql: asked.append(sql) or rows(sql)  # type: ignore[func-returns-value]
+        self.columns = lambda sql: asked.append(sql) or columns(sql)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(Database, "__init__", counting)
+    monkeypatch.setattr(blocking, "ALL_PAIRS", 10)
+    monkeypatch.setattr(blocking, "MOST_KEYS", 3)
+    table = {"id": [str(at) for at in range(9)], **{f"c{at}": [f"n{(at * row) % 7}x" for row in range(9)] for at in range(21)}}
+    found = mln.link(table)
+    assert len(asked) < 200
+    assert 0 < sum(" and " in row["rule"] for row in found.blocking.to_pylist()) <= 3

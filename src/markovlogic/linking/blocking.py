@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ MOST_OVERLAP = 30  # pairs that rules may take together, for each that is wanted
 BYTES_A_PAIR = 200  # while pairs are compared
 MERGED_AT_ONCE = 20_000_000
 MOST_SAMPLED = 20_000_000  # pairs by which recall is estimated, over all rules
+MOST_KEYS = 24  # that are combined by twos
 LEAST_RULES = 3  # by which missed pairs are estimated
 PART = re.compile(r"\s*(?P<name>.*?)\s*(?::\s*(?P<length>[0-9]+)\s*)?\Z")
 
@@ -143,30 +145,36 @@ def proposed_pairs(db: Database, records: Records, *, one_to_one: bool, memory_l
         found = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
         if len(found["size"]):
             sized.append(Sizes.of(rule, found["size"].astype(np.int64), found["blocks"].astype(np.int64)))
-    for rules, took in budgets(sized, n):
+    for rules, took in budgets(sized, n, memory_limit // BYTES_A_PAIR):
         candidates = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
         took(len(candidates.one))
     return candidates
 
 
-def budgets(sized: Sequence[Sizes], n: int) -> Iterator[tuple[tuple[BlockingRule, ...], Callable[[int], None]]]:
-    """Rules that fit a budget of pairs, with a function that takes how many pairs they gave, until these are enough."""
+def budgets(
+    sized: Sequence[Sizes], n: int, most: int = sys.maxsize
+) -> Iterator[tuple[tuple[BlockingRule, ...], Callable[[int], None]]]:
+    """Rules that fit a budget of pairs, with a function that takes how many pairs they gave, until these are enough.
+
+    most: pairs that memory has room for.
+    """
     sized = sorted(sized, key=lambda entry: int(entry.pairs[-1]))
-    wanted = max(LEAST_PAIRS, PAIRS_A_RECORD * n)
-    budget = 2 * wanted
+    wanted = min(max(LEAST_PAIRS, PAIRS_A_RECORD * n), most)
+    budget = min(2 * wanted, most)
     given: list[int] = []
     while True:
         rules = _within(sized, budget)
         yield rules, given.append
-        if given[-1] >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
+        enough = given[-1] >= 0.7 * wanted or all(rule.most is None for rule in rules)
+        if enough or budget >= min(MOST_OVERLAP * wanted, most):
             return
-        budget = int(budget * min(4.0, 1.3 * wanted / max(given[-1], 1)))
+        budget = min(most, int(budget * min(4.0, 1.3 * wanted / max(given[-1], 1))))
 
 
 def proposed_keys(records: Records) -> list[tuple[Key, ...]]:
-    """The keys of all rules that may be proposed: one column, or two."""
+    """The keys of all rules that may be proposed: one column, or two; of very many keys the first are combined."""
     keys = [key for column in records.columns for key in keys_of(column) if column.kind != "category" or len(records.columns) < 4]
-    both = [(one, other) for one, other in itertools.combinations(keys, 2) if one.column != other.column]
+    both = [(one, other) for one, other in itertools.combinations(keys[:MOST_KEYS], 2) if one.column != other.column]
     return [*((key,) for key in keys), *both]
 
 

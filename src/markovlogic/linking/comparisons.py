@@ -21,6 +21,7 @@ MISSING, DIFFERS = 0, 1
 RARE = 4  # values are as rare as each other where their frequencies differ by less than this factor
 MOST_RARITIES = 6
 PAIRS_AT_ONCE = 2_000_000
+MOST_NAMES = 20  # columns; among more, nothing is looked for that stands in the wrong one
 SHORTENED = "(starts_with(a.{c}, b.{c}) OR starts_with(b.{c}, a.{c}))"
 TYPOS = (  # lengths first: they are cheap
     "abs(length(a.{c}) - length(b.{c})) <= {most} AND least(length(a.{c}), length(b.{c})) >= {least} "
@@ -195,6 +196,8 @@ def exchanged(records: Records, counts: Callable[[str, str], tuple[Any, ...]]) -
     """
     found: dict[str, str] = {}
     names = [column for column in records.columns if column.kind == "name"]
+    if len(names) > MOST_NAMES:
+        return found
     for at, one in enumerate(names):
         for other in names[at + 1 :]:
             if one.sql in found or other.sql in found.values():
