@@ -21,6 +21,7 @@ MISSING, DIFFERS = 0, 1
 RARE = 4  # values are as rare as each other where their frequencies differ by less than this factor
 MOST_RARITIES = 6
 PAIRS_AT_ONCE = 2_000_000
+COLUMNS_AT_ONCE = 30  # that a query prepares or compares
 MOST_NAMES = 20  # columns; among more, nothing is looked for that stands in the wrong one
 SHORTENED = "(starts_with(a.{c}, b.{c}) OR starts_with(b.{c}, a.{c}))"
 TYPOS = (  # lengths first: they are cheap
@@ -117,12 +118,15 @@ def comparisons_of(db: Database, records: Records) -> tuple[Comparison, ...]:
             f"count(*) FILTER ({one} = {other}) FROM record WHERE {one} IS NOT NULL AND {other} IS NOT NULL"
         )[0],
     )
-    for column in records.columns:
-        c, extra = column.sql, [*derived(column), rarity(column, "k.n")]
-        db.run(
-            f"CREATE OR REPLACE TABLE record AS SELECT r.*, {', '.join(extra)} FROM record r LEFT JOIN "
-            f"(SELECT {c} AS v, count(*) AS n FROM record WHERE {c} IS NOT NULL GROUP BY {c}) k ON r.{c} = k.v ORDER BY row"
+    for start in range(0, len(records.columns), COLUMNS_AT_ONCE):
+        some = records.columns[start : start + COLUMNS_AT_ONCE]
+        extra = [sql for at, column in enumerate(some) for sql in (*derived(column), rarity(column, f"k{at}.n"))]
+        counted = "".join(
+            f" LEFT JOIN (SELECT {c.sql} AS v, count(*) AS n FROM record WHERE {c.sql} IS NOT NULL GROUP BY {c.sql}) k{at}"
+            f" ON r.{c.sql} = k{at}.v"
+            for at, c in enumerate(some)
         )
+        db.run(f"CREATE OR REPLACE TABLE record AS SELECT r.*, {', '.join(extra)} FROM record r{counted} ORDER BY row")
     return comparisons_with(records, swapped)
 
 
@@ -211,13 +215,17 @@ def exchanged(records: Records, counts: Callable[[str, str], tuple[Any, ...]]) -
 def compare(db: Database, comparisons: Sequence[Comparison], one: Int32, other: Int32) -> Int8:
     """(n_pairs, n_columns) the level of each pair of records in each column."""
     made = np.empty((len(one), len(comparisons)), np.int8)
-    chosen = ", ".join(f"CAST({comparison.sql} AS TINYINT) AS l{at}" for at, comparison in enumerate(comparisons))
     for start in range(0, len(one), PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
         place: Int64 = np.arange(len(one[part]))
         db.put("compared", {"place": place, "x": one[part], "y": other[part]})
-        found = db.columns(f"SELECT p.place, {chosen} FROM compared p JOIN record a ON a.row = p.x JOIN record b ON b.row = p.y")
-        rows = found["place"] + start
-        for at in range(len(comparisons)):
-            made[rows, at] = found[f"l{at}"]
+        for first in range(0, len(comparisons), COLUMNS_AT_ONCE):
+            some = list(enumerate(comparisons))[first : first + COLUMNS_AT_ONCE]
+            chosen = ", ".join(f"CAST({comparison.sql} AS TINYINT) AS l{at}" for at, comparison in some)
+            found = db.columns(
+                f"SELECT p.place, {chosen} FROM compared p JOIN record a ON a.row = p.x JOIN record b ON b.row = p.y"
+            )
+            rows = found["place"] + start
+            for at, _ in some:
+                made[rows, at] = found[f"l{at}"]
     return made
