@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,9 +154,9 @@ def cross_validated(
     start: Float64 | None = None
     tried: list[tuple[float, float]] = []
     scales = (BASE_ALONE, *SCALES) if tries_base_alone and is_base.any() and not is_base.all() else SCALES
-    progress.stage("cross-validation", len(scales) * len(parts))
+    progress.stage("cross-validation", (len(scales) + 2) * len(parts))
     done = 0
-    for scale in scales:
+    for scale in _to_try(scales, tried):
         penalty = penalty_of(Prior(choice.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):
@@ -171,9 +172,25 @@ def cross_validated(
         tried.append((total, scale))
         if best is None or total > best[0]:
             start = starts[0] if starts else None
-        elif total < best[0] - 1e-3 * abs(best[0]):
-            break  # from here on it only gets worse
     return Chosen(Prior(choice.kind, max(tried, key=lambda one: one[0])[1], BASE), how, start)
+
+
+def _to_try(scales: Sequence[float], tried: list[tuple[float, float]]) -> Iterator[float]:
+    """Scales from narrow to wide until it only gets worse, and then those halfway between the best one and its neighbours.
+
+    tried: (log-likelihood, scale) of those that were given, which the caller adds to.
+    """
+    for scale in scales:
+        yield scale
+        best = max(tried, key=lambda one: one[0])
+        if tried[-1][0] < best[0] - 1e-3 * abs(best[0]):
+            break
+    known = sorted(scale for _, scale in tried if scale != BASE_ALONE)
+    if best[1] == BASE_ALONE:
+        return
+    at = known.index(best[1])
+    for near in (*known[max(at - 1, 0) : at], *known[at + 1 : at + 2]):
+        yield float(f"{math.sqrt(best[1] * near):.2g}")
 
 
 def _best_so_far(tried: list[tuple[float, float]]) -> float:
@@ -181,4 +198,5 @@ def _best_so_far(tried: list[tuple[float, float]]) -> float:
     if not tried:
         return UNTRIED
     best = max(tried, key=lambda one: one[0])
-    return max(best[1], UNTRIED) if best == tried[-1] else best[1]  # while it still gets better, nothing speaks for a narrow one
+    still_better = best[1] == max(scale for _, scale in tried)
+    return max(best[1], UNTRIED) if still_better else best[1]  # while it gets better, nothing speaks for a narrow one
