@@ -146,7 +146,7 @@ def _known_atoms(problem: Problem, rule: Rule) -> tuple[list[Atom], list[str]]:
     """The atoms of a rule of which some are true, in the order in which predicates are declared; and their variables."""
     order = {name: at for at, name in enumerate(problem.model.predicates)}
     atoms = sorted(dict.fromkeys(atoms_of(rule.formula)), key=lambda atom: order[atom.predicate])
-    known = [atom for atom in atoms if _has_true(problem, atom.predicate)]
+    known = [atom for atom in atoms if np.any(problem.statuses[atom.predicate].status == TRUE)]
     return known, [term.name for atom in known for term in atom.args if isinstance(term, Variable)]
 
 
@@ -165,10 +165,6 @@ def _pairs(problem: Problem, rule: Rule, window: int, joins: _Joins) -> Pairs:
         rows = joins.counted(known, one, other)
         if len(rows):
             yield (one, type_of[one]), (other, type_of[other]), rows
-
-
-def _has_true(problem: Problem, predicate: str) -> bool:
-    return bool(np.any(problem.statuses[predicate].status == TRUE))
 
 
 class _Joins:

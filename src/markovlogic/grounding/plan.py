@@ -156,7 +156,8 @@ def _plan(
         if access is not None:
             accesses.append(access)
     variables = [name for name in types if value[name] == name]
-    keep = [name for name in variables if name in _kept(pattern.keep, value)]
+    kept = {value[name] for name in pattern.keep}
+    keep = [name for name in variables if name in kept]
     alone = _alone(accesses, unequal, keep)
     parts, used = _parts(_listed([a for a in accesses if a not in alone]), unequal, keep, types, domains)
     used.update(name for access in alone for name in access.variables)
@@ -177,10 +178,6 @@ def _alone(accesses: list[Access], unequal: list[tuple[Argument, Argument]], kee
         if not others.intersection(access.variables):
             found.append(access)
     return found
-
-
-def _kept(keep: tuple[str, ...], value: Mapping[str, Argument]) -> set[Argument]:
-    return {value[name] for name in keep}
 
 
 def _unified(

@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.data.evidence import Domain, codes, decode
 from markovlogic.language.syntax import Constant, Term, Variable
@@ -185,11 +184,7 @@ def _is_uniform(statuses: Statuses, position: int) -> bool:
     rest = codes(others, tuple(np.delete(statuses.sizes, position).tolist()))
     order = np.lexsort((args[:, position], rest))
     rest, status = rest[order].reshape(-1, size), statuses.status[order].reshape(-1, size)
-    return bool((rest == rest[:, :1]).all() and (status == status[:, :1]).all() and _distinct(rest[:, 0]))
-
-
-def _distinct(values: npt.NDArray[np.int64]) -> bool:
-    return len(each_once(values)) == len(values)
+    return bool((rest == rest[:, :1]).all() and (status == status[:, :1]).all() and len(each_once(rest[:, 0])) == len(rest))
 
 
 def _smaller_rules(lowered: LoweredModel, classes: _Classes, type_of: dict[Position, str], problem: Problem) -> LoweredModel:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from markovlogic.data.evidence import group_sizes
-from markovlogic.language.syntax import Atom, Constant, Model, Rule, atoms_of, show_constant
+from markovlogic.language.syntax import Constant, Model, Rule, atoms_of, show_constant
 from markovlogic.problem.query import queried_predicates
 from markovlogic.problem.values import Problem
 from markovlogic.system.arrays import Int64
@@ -97,13 +97,9 @@ def _constants_of(model: Model) -> Iterator[tuple[Rule, str, str]]:
     """Each rule with type and name of every constant in its atoms."""
     for rule in model.rules:
         for atom in atoms_of(rule.formula):
-            for type_name, arg in zip(_types(model, atom), atom.args, strict=True):
+            for type_name, arg in zip(model.predicates[atom.predicate].types, atom.args, strict=True):
                 if isinstance(arg, Constant):
                     yield rule, type_name, arg.name
-
-
-def _types(model: Model, atom: Atom) -> tuple[str, ...]:
-    return model.predicates[atom.predicate].types
 
 
 def _capitals(problem: Problem, uses: dict[str, Int64]) -> str:
