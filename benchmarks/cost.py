@@ -59,7 +59,7 @@ def communities(folder: Path, _: str) -> list[str]:
 
 CASES: dict[str, Case] = {
     **{f"cluster-{n}": generated("records", n, "cluster", "--predicate", "Same") for n in SIZES},
-    **{f"explain-{n}": generated("records", n, "explain", "-q", "Same") for n in SIZES[:2]},
+    **{f"explain-{n}": generated("records", n, "explain", "-q", "Same") for n in SIZES},
     "atoms": independent_atoms,
     "communities": communities,
     "smokers-60": generated("smokers", 60, "infer", "-q", "Smokes,Cancer", "--target-stderr", "0.005"),

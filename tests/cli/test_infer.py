@@ -31,7 +31,7 @@ def test_the_golden_five_people(mln, tmp_path, method):
     assert all((row["stderr"], row["rhat"], row["ess"]) == ("0", "", "") for row in rows.values())
     stats = json.loads((tmp_path / "s.json").read_text())
     assert set(stats) >= STATS
-    assert stats["method"] == ("lifted" if method == "auto" else method)
+    assert stats["method"] == ("exact" if method == "auto" else method)  # a small network is soon solved
     assert stats["atoms"] == 30 and stats["guarantee"] == "exact"
     assert set(stats["seconds"]) == {"read", "ground", "symmetry", "compress", "sample", "total"}
     assert stats["peak_memory_bytes"] > 1e6

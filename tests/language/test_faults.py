@@ -110,6 +110,8 @@ NINE, NINE_THINGS = ", ".join("x" * 9), ", ".join(["thing"] * 9)
         ("Smokes(x) : 1.5", 1, 11, "the weight stands before the formula"),
         ("conf: !Friends(x, conf) v Smokes(x)", 1, 5, "numbers of a predicate: Conf(thing): real"),
         ("|x| Smokes(x) <= 1", 1, 1, "cardinality formulas of RockIt and WFOMC have no counterpart"),
+        ("\\exists_{=1} Y: (Friends(X, Y)).", 1, 1, "exactly one is two rules"),
+        ("1 Smokes([x+1])", 1, 10, "RockIt's arithmetic in brackets has no counterpart"),
         ("#once{x}", 1, 1, "found #once (the only directive is #include"),
         ("P(Smokes(x)) = 0.15", 1, 1, "constraint on a probability: not supported (ProbCog changes weights"),
         ("count(Smokes(x) | x) = 6.", 1, 1, "constraint on a count: not supported"),

@@ -228,6 +228,14 @@ def habit(tokens: Sequence[Token], at: int) -> tuple[str, str] | None:
             "found |",
             "cardinality formulas of RockIt and WFOMC have no counterpart; an exclusive argument, class!, has exactly one value",
         )
+    if token.text == "\\" and tokens[at + 1].text.startswith("exists_"):
+        return (
+            f"found \\{tokens[at + 1].text}",
+            "cardinality formulas of WFOMC have no counterpart; exactly one is two rules:"
+            " EXIST y P(x, y). and P(x, y) ^ P(x, z) => y = z.",
+        )
+    if token.text == "[":
+        return "found [", "RockIt's arithmetic in brackets has no counterpart: compute such values as facts"
     if token.kind in (BAD, "?") and token.text.startswith("?"):
         return "found ?", "a variable is written x or ?x, and ? behind a type stands in declarations only"
     if token.kind != BAD:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from markovlogic.system.arrays import Bool, Float64
 
 FEW_ATOMS = 24  # so many open atoms or fewer: listing all worlds of the ground network is as quick, and `auto` leaves it to that
+SOME_ATOMS, SOME_CLAUSES = 300, 1000  # so few are grounded before lifting is even planned, which takes longer
+SOON = 0.05  # seconds, predicted for sums over such a network
 MOST_CONJUNCTIONS = 100  # of a query
 BITS_AT_ONCE = 100_000_000  # truth values of draws that are made before they are written
 LOSES_DIGITS = 1e-10 / float(np.finfo(np.float64).eps)  # log Z of that size gives events with fewer than ten digits
@@ -70,6 +72,7 @@ class LiftedMethod(Method):
             or options.sampling.needs_draws
             or len(analysis.prepared.problem.atoms) <= FEW_ATOMS
             or analysis.partition.has_large_relation
+            or (options.network is None and _is_soon_summed(analysis))
         )
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
@@ -133,6 +136,17 @@ class LiftedMethod(Method):
             concerns=rounded if rounding > NOTED_ROUNDING else (),
             query=analysis.query,
         )
+
+
+def _is_soon_summed(analysis: Analysis) -> bool:
+    """Whether a small ground network is solved before a lifted plan would be made."""
+    if len(analysis.prepared.problem.atoms) > SOME_ATOMS:
+        return False
+    forecast = analysis.forecast
+    if not forecast.can_refine or forecast.sizes.clauses_at_most > SOME_CLAUSES:
+        return False
+    plan = analysis.grounded.exact_plan("exact")
+    return not isinstance(plan, str) and plan.seconds <= SOON
 
 
 def _rounding(analysis: Analysis, solution: Solution) -> float:
