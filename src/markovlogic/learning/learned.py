@@ -306,4 +306,5 @@ class Learned:
         return f"{worries}<p>{html.escape(repr(self)[1:-1])}</p>{self.weights._repr_html_()}"
 
     def __repr__(self) -> str:
-        return f"<{len(self.weights):,} weights learned by {self.method} from {len(self.databases)} databases>"
+        what = "database" if len(self.databases) == 1 else "databases"
+        return f"<{len(self.weights):,} weights learned by {self.method} from {len(self.databases)} {what}>"
