@@ -170,6 +170,7 @@ def test_accuracy_of_exclusive_groups(tmp_path: Path) -> None:
             write_result(result, str(tmp_path / name))
         found = mln.evaluate(tmp_path / name if name else result, tmp_path / "t.db")
         assert found.by_predicate["PageClass"].accuracy == pytest.approx(2 / 3) and found.overall.groups == 3
+        assert [note.partition(" in ")[0] for note in found.notes] == ["1 of 4 exclusive groups have no true value"]
         assert np.isnan(found.by_predicate["Rich"].accuracy)
         assert found.as_dict()["predicates"]["Rich"]["accuracy"] is None
     assert "accuracy" in found._repr_html_() and found.to_pandas()["accuracy"][0] == pytest.approx(2 / 3)

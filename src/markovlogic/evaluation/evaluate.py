@@ -160,6 +160,14 @@ def _judged(predictions: Predictions, known: Truth, *, all_may_be_false: bool = 
         renumbered[predicates.index(name)] = number
     group = exclusive_groups(atom, predictions.probability, index)[kept]
     made = Evaluation(tuple(sorted(there)), renumbered[index[kept]], is_true[kept], predictions.probability[kept], (), group)
+    truths = np.bincount(group[group >= 0], is_true[kept][group >= 0])
+    is_group = np.isin(np.arange(len(truths)), group)
+    bare = int((is_group & (truths == 0)).sum())
+    if bare and not all_may_be_false:
+        notes.append(
+            f"{bare:,} of {int(is_group.sum()):,} exclusive groups have no true value in {known.source}: their values count as"
+            " false, in all scores but the accuracy; mark atoms that are not known with ?"
+        )
     clipped = made.overall.clipped
     if clipped:
         notes.append(
