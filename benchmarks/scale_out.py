@@ -80,18 +80,44 @@ def write_records(n: int, folder: Path, rng: np.random.Generator) -> list[str]:
     return ["Cand=cand", "Near=near"]
 
 
-PROBLEMS = {"objects": (OBJECTS, write_objects, "Spam"), "records": (RECORDS, write_records, "Same")}
+def write_people(n: int, folder: Path, rng: np.random.Generator) -> list[str]:
+    """Records of persons, one to three each, some with another letter or without a value; gives the table."""
+    person = np.repeat(np.arange(n), rng.integers(1, 4, n))[:n]
+    parts = [np.array(text.split()) for text in (FIRST, SECOND)]
+    given = parts[0][rng.integers(0, len(parts[0]), n)]
+    surname = np.char.add(*(parts[1][rng.integers(0, len(parts[1]), n)] for _ in range(2)))
+    surname = np.char.add(surname, parts[0][rng.integers(0, len(parts[0]), n)])
+    day = np.char.add("19", np.char.zfill(rng.integers(300_000, 991_229, n).astype(str), 6))
+    town = np.char.add("town", rng.integers(0, 500, n).astype(str))
+    columns = {"id": named("P", np.arange(n))}
+    for name, value in (("given", given), ("surname", surname), ("born", day), ("town", town)):
+        seen = value[person]
+        changed = rng.random(n) < 0.1
+        seen[changed] = np.char.replace(seen[changed], "1" if name in ("born", "town") else "a", "7", count=1)
+        columns[name] = pa.array(seen, mask=rng.random(n) < 0.03)
+    pq.write_table(pa.table(columns), folder / "people.parquet")
+    return ["people"]
+
+
+FIRST = "anna bernd carla dieter eva frank greta hans inge jonas karla lars maria nils olga paul rita sven tina ulf vera wim"
+SECOND = "al ber cas dor ein fal gar hol im jan kor lam mer nor os par rau sal tem ul von wes"
+PROBLEMS = {
+    "objects": (OBJECTS, write_objects, "Spam"),
+    "records": (RECORDS, write_records, "Same"),
+    "people": ("", write_people, ""),  # mln link
+}
 
 
 STAGES = ("read", "ground", "components", "sample", "name")
+STAGES_OF_LINK = ("read", "block", "compare", "learn", "close groups", "decide", "name")
 Look = tuple[float, float, float, float]  # time, CPU seconds so far, MB of the driver, MB of all others
 
 
-def by_stage(seconds: dict[str, float], looks: list[Look]) -> dict[str, list[float]]:
+def by_stage(seconds: dict[str, float], looks: list[Look], stages: tuple[str, ...]) -> dict[str, list[float]]:
     """What stages took: they follow each other, and the last one ends with the process."""
     found = {}
     end = looks[-1][0]
-    for stage in reversed(STAGES):
+    for stage in reversed(stages):
         begin = end - seconds.get(stage, 0.0)
         inside = [look for look in looks if begin <= look[0] <= end] or [min(looks, key=lambda look: abs(look[0] - end))]
         found[stage] = [
@@ -150,10 +176,15 @@ def main() -> None:
         chosen += ["--spark-remote", "sail"] if given.engine == "sail" else []
         out = folder / ("out.csv" if given.engine == "local" else "out.parquet")
         command = [given.python, "-m", "markovlogic.cli.main", "infer", str(folder / "rules.mln"), "-q", query, *chosen]
-        for source in sources:
+        for source in sources if rules else ():
             name, _, file = source.partition("=")
             path = folder / f"{file}.parquet"
             command += ["-e", f"{name}=sql:SELECT * FROM '{path}'" if given.engine == "local" else f"{name}={path}"]
+        if given.problem == "people":
+            table = f"sql:SELECT * FROM {'parquet.`{}`' if given.engine != 'local' else repr('{}')}".format(
+                folder / "people.parquet"
+            )
+            command = [given.python, "-m", "markovlogic.cli.main", "link", table, "--id", "id", *chosen]
         command += ["-o", str(out), "--stats", str(folder / "stats.json"), "--quiet"]
         env = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"--master local[2] --driver-memory {given.heap} pyspark-shell"}
         begin = time.monotonic()
@@ -180,7 +211,8 @@ def main() -> None:
             "cpu": round(sum(float(own["cpu"]) for own in processes.values()), 1),
             "driver_mb": round(float(processes[run.pid]["memory"])),
             "others_mb": {name: round(value) for name, value in largest.items()},
-            "stages": by_stage(stats.get("seconds", {}), looks),
+            "stages": by_stage(stats.get("seconds", {}), looks, STAGES_OF_LINK if given.problem == "people" else STAGES),
+            **{name: stats[name] for name in ("compared_pairs", "listed_pairs", "clusters") if name in stats},
             "atoms": stats.get("atoms"),
             "clauses": stats.get("clauses"),
             "methods": stats.get("methods"),

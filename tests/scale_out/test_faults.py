@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -89,3 +90,18 @@ def test_a_full_disk(server: tuple[subprocess.Popen[bytes], str], tmp_path: Path
             solve_stored(prepared(engine), OPTIONS)
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_session_that_nobody_asks_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server ends sessions without requests, though a query runs; ours keep them for longer than any run."""
+    pytest.importorskip("pysail", reason="pip install 'markovlogic[sail]'")
+    monkeypatch.setattr(sessions, "KEPT", 1)
+    with (
+        sessions.sail_server(2) as address,
+        pytest.raises(ResourceError, match=r"the Spark session is gone|no Spark session answers"),
+        sessions.spark_engine(address) as engine,
+    ):
+        for _ in range(100):
+            time.sleep(1.5)
+            engine.rows("SELECT 1")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.api.cluster import cluster
 from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.concerns import STILL
 from markovlogic.language.load import parse
@@ -100,6 +99,8 @@ def _decided(
     compared: ComparedRecords, one_to_one: bool, sampling: Sampling, memory_limit: int | None, shown: Progress
 ) -> Linked:
     """Clusters by the posterior over partitions."""
+    from markovlogic.api.cluster import cluster  # with an engine only executors need it
+
     n = compared.records.n
     label: Int32 = np.arange(n, dtype=np.int32)
     right, of_pairs, stderr = np.ones(n), np.zeros(len(compared.one)), np.zeros(len(compared.one))

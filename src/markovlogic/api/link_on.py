@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,10 +44,33 @@ class LinkedDataset:
     records: int
     clusters: int
     listed: int
+    seconds: dict[str, float]
 
     def summary(self) -> dict[str, Any]:
-        """Numbers of records, pairs and clusters."""
-        return {**self.linked.summary(), "records": self.records, "listed_pairs": self.listed, "clusters": self.clusters}
+        """Numbers of records, pairs and clusters, and seconds by stage."""
+        counts = {"records": self.records, "listed_pairs": self.listed, "clusters": self.clusters}
+        return {**self.linked.summary(), **counts, "seconds": self.seconds}
+
+
+class _Timed:
+    """Progress that remembers how long each stage took."""
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown, self._began, self._name = shown, time.perf_counter(), ""
+        self.seconds: dict[str, float] = {}
+
+    def stage(self, name: str, total: float | None = None) -> None:
+        """A stage begins, and another ends."""
+        now = time.perf_counter()
+        if self._name:
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._began
+        self._began, self._name = now, name
+        if name:
+            self._shown.stage(name, total)
+
+    def advance(self, done: float, note: str = "") -> None:
+        """Passed on."""
+        self._shown.advance(done, note)
 
 
 def link_on(
@@ -70,6 +94,7 @@ def link_on(
     for folder in (path, pairs_path):
         if folder is not None and "://" not in folder and os.path.lexists(folder):
             raise InputError(f"{folder} exists already", hint="a dataset is written to a new folder")
+    progress = _Timed(progress)
     with on.opened(default_limit() if memory_limit is None else memory_limit, None) as engine:
         progress.stage("read")
         stays = [is_for_engine(table) for table in tables]
@@ -86,12 +111,14 @@ def link_on(
         if path is None:
             return _collected(pairs, one_to_one, seed or 0, concerns, notes)
         made = _linked(pairs, one_to_one, seed or 0, concerns, notes)
+        progress.stage("name")
         engine.write(_clusters(stored), path)
         if pairs_path is not None:
             engine.write(_pairs(stored), pairs_path)
         found = engine.row("SELECT COUNT(*) FROM chosen_cluster WHERE cluster = row")
         assert found is not None
-        return LinkedDataset(path, made, stored.records.n, int(found[0]), pairs.n_kept)
+        progress.stage("")
+        return LinkedDataset(path, made, stored.records.n, int(found[0]), pairs.n_kept, progress.seconds)
 
 
 def _decide(pairs: StoredPairs, *, one_to_one: bool, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

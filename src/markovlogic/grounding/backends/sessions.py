@@ -20,6 +20,7 @@ from markovlogic.system import cancellation
 
 SAIL = "sail"
 START_SECONDS = 30.0
+KEPT = 30 * 24 * 3600  # seconds that a server which is started here keeps a session; Sail's own 900 end long queries
 PIECES_A_CORE = 2  # that shuffles have in a session that is started here; Spark's own 200 take minutes for tiny data
 RETRIES, RETRIES_HERE = 8, 4  # of calls that find nobody: some 3 minutes, and 4 seconds on this machine
 INSTALL = "pip install 'markovlogic[spark]' for Spark with Java, 'markovlogic[sail]' for Sail without"
@@ -134,6 +135,7 @@ def sail_server(partitions: int) -> Iterator[str]:
     path = os.pathsep.join([*(entry for entry in sys.path if entry), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = {**os.environ, "PYTHONPATH": path, "RUST_LOG": "error", "NUMBA_NUM_THREADS": "1"}
     env["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(partitions)
+    env["SAIL_SPARK__SESSION_TIMEOUT_SECS"] = str(KEPT)  # without a new request, though a query may be running
     server = subprocess.Popen(
         [program, "spark", "server", "--ip", "127.0.0.1", "--port", str(port)],
         env=env,

@@ -209,7 +209,7 @@ def translate_spark_errors(place: str = "") -> Iterator[None]:
             raise
         first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)[:400]
         low = text.lower()
-        if "unavailable" in low or "connection" in low or ("session" in low and "not found" in low):
+        if "unavailable" in low or "connection" in low or ("session" in low and ("not found" in low or "not running" in low)):
             raise ResourceError(f"the Spark session is gone: {first}") from error
         if "no space left" in low:
             raise ResourceError(f"the disk of the engine is full: {first}") from error
