@@ -152,12 +152,16 @@ def write_outcome(folder: Path, experiment: Experiment, outcome: Outcome, summar
     """Write `ID.csv`, `ID.png` and, last, `ID.json`, each whole or not at all: where a summary stands, the others are its own."""
     from markovlogic.report.files import atomic_file
 
-    paths = {ending: folder / f"{experiment.id}.{ending}" for ending in ("csv", "png", "json")}
-    picture = to_png(experiment.draw(outcome.table))
-    paths["json"].unlink(missing_ok=True)
-    for ending, content in (("csv", outcome.table.to_csv().encode()), ("png", picture), ("json", summary.encode())):
-        with atomic_file(paths[ending]) as file:
-            file.write(content)
+    (folder / f"{experiment.id}.json").unlink(missing_ok=True)
+    contents: tuple[tuple[str, Callable[[], bytes]], ...] = (
+        ("csv", lambda: outcome.table.to_csv().encode()),  # first: where no picture can be drawn, what was measured is kept
+        ("png", lambda: to_png(experiment.draw(outcome.table))),
+        ("json", lambda: summary.encode()),
+    )
+    for ending, content in contents:
+        made = content()
+        with atomic_file(folder / f"{experiment.id}.{ending}") as file:
+            file.write(made)
 
 
 def to_png(chart: Any) -> bytes:
