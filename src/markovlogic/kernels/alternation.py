@@ -35,8 +35,8 @@ def _sweep(net, layout, chain, worlds, generators, words, no_planes, recorded, c
 def mcsat_draws(net, work, sites, words, generators, way, draws, planes, conditionals, counters):
     """Make `draws` draws of every chain; words: (n_all,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
 
-    sites: `samplers.mcsat.Sites`; without any, a draw is a slice step alone. planes, conditionals: as in
-    `samplers.base.Sampler.step`; (0, 8) and (0, 0) for none. Where conditionals are recorded, all sites are swept every time.
+    sites: `sampling.mcsat.Sites`; without any, a draw is a slice step alone. planes, conditionals: as in
+    `sampling.base.Sampler.step`; (0, 8) and (0, 0) for none. Where conditionals are recorded, all sites are swept every time.
     """
     n_chains = generators.shape[0]
     worlds = np.empty((n_chains, words.shape[0]), np.uint8)

@@ -201,7 +201,7 @@ def _offer(ties, shut, strength, block, before, site, variable, heap, n):
 def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
     """Divide the sites that are listed as seeds into blocks.
 
-    ties, work: see `samplers.block_plan`. before: (n_sites,) blocks of an earlier division, whose couplings count less this time;
+    ties, work: see `sampling.block_plan`. before: (n_sites,) blocks of an earlier division, whose couplings count less this time;
     -1 for none. most_bits, seed_bits: log2 of the largest table, in general and for a seed alone. most_entries: of all tables of
     a block. Fills in work.block_start and returns the number of blocks; for each bucket (elimination step) its variable, where
     its scope ends, and the scopes as bucket numbers, increasing; and -1, or the site that does not fit alone.

@@ -138,7 +138,7 @@ def _emit_clause(tables, literals, n_literals, weight, begin, end, work, out, ou
 def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
     """Write the rows of all blocks' clauses, unsorted, behind n others; returns the numbers of rows and of outside literals.
 
-    clauses, tables, scratch: see `samplers.block_program`. out: (N_FIELDS, m), out_weight: (m,); a first call with nothing in
+    clauses, tables, scratch: see `sampling.block_program`. out: (N_FIELDS, m), out_weight: (m,); a first call with nothing in
     these and in `outside` only counts.
     """
     variable_of, code_of, n_clauses, n_atoms = clauses.variable_of, clauses.code_of, clauses.n_clauses, clauses.n_atoms

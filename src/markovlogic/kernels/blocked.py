@@ -315,8 +315,8 @@ def _record(program, scratch, first, last, shift, n_lanes, world, conditionals):
 def sweep_blocks(program, scratch, world, generator, done, sweeps, planes, conditionals):
     """Make `sweeps` sweeps in place; divisions into blocks take turns. Returns how often a block had no possible state.
 
-    program, scratch: see `samplers.block_program`. world: (n_all,) words; generator: (n_chains, 4); done: (1,) sweeps made
-    before, which says whose turn it is. planes, conditionals: as `samplers.base.Sampler.step` has them, empty when not wanted.
+    program, scratch: see `sampling.block_program`. world: (n_all,) words; generator: (n_chains, 4); done: (1,) sweeps made
+    before, which says whose turn it is. planes, conditionals: as `sampling.base.Sampler.step` has them, empty when not wanted.
     """
     division_start, block_start, possible = program.division_start, program.block_start, scratch.possible
     n_chains = generator.shape[0]

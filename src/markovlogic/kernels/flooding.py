@@ -1,4 +1,4 @@
-"""Belief propagation in rounds: every factor speaks at once, from what was said in the round before. And the Bethe sum."""
+"""Belief propagation in rounds: all factors send messages at once, from those of the round before. And the Bethe sum."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ IMPOSSIBLE = -1e300
 
 @internal
 def _log_odds(net, atom, world):
-    """What speaks for an atom given all others; hard clauses speak loudly."""
+    """The log-odds of an atom given all others; hard clauses count for very much."""
     total = net.bias[atom]
     for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
         clause = net.atom_clause[at]

@@ -357,7 +357,7 @@ def draw_large(net, work, world, part, way, generator, counters):
 def mcsat_steps(net, work, worlds, generators, way, counters):
     """One slice step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64, changed in place.
 
-    way: see `samplers.mcsat.Way`.
+    way: see `sampling.mcsat.Way`.
     """
     for chain in range(worlds.shape[0]):
         world = worlds[chain]

@@ -1,4 +1,4 @@
-"""Belief propagation by residuals: the factor whose inputs have changed most speaks next.
+"""Belief propagation by residuals: the factor whose inputs have changed most is updated next.
 
 What a factor's messages may change by is bounded by what its inputs changed by since it last spoke (Sutton and McCallum 2007,
 section 3.1; Elidan, McGraw and Koller 2006 look ahead instead, which costs a factor's whole neighbourhood each time). The bounds

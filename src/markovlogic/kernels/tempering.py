@@ -89,7 +89,7 @@ def _count_clauses(literal, at, length, count, world, planes):
 
 @called
 def lane_energies(soft, world, planes, energy):
-    """Add up, for each lane, the finite weights of what is true in its world. soft: `samplers.tempered.Soft`.
+    """Add up, for each lane, the finite weights of what is true in its world. soft: `sampling.tempered.Soft`.
 
     planes: (PLANES,) uint64 to work in; energy: (64,). Grounded rules give few weights to many clauses, so clauses of equal
     weight and length are counted first, in a few operations on words each, and weighed once.
@@ -179,7 +179,7 @@ def add_moments(energy, lane_of, moments):
 def exchange(soft, world, ladders, parity):
     """Look at all lanes once and swap neighbouring rungs; gives how many replicas came from the hottest to the coldest rung.
 
-    ladders: `samplers.tempered.Ladders`, all of whose arrays may change.
+    ladders: `sampling.tempered.Ladders`, all of whose arrays may change.
     """
     energy, lane_of = ladders.energy, ladders.lane_of
     lane_energies(soft, world, ladders.planes, energy)

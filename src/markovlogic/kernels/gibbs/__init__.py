@@ -6,7 +6,7 @@ in each of k rows, so long clauses are in no row but have a counter of their tru
 other, which a visit reads and a change of an atom brings up to date. Weights are fixed-point numbers with a scale for each atom,
 of 32 bits or, in wide rows, of 64: sums are exact in any order, so it makes no difference to a draw where a clause is kept.
 Atoms that hidden ones depend on, and groups of which a hard clause asks for one of several values, are `general` sites: they are
-evaluated from the network's own arrays, with both values. `layout` names all of these arrays; `samplers.gibbs_layout` builds them
+evaluated from the network's own arrays, with both values. `layout` names all of these arrays; `sampling.gibbs_layout` builds them
 from a network.
 
 **How a sweep goes.** A sweep visits sites: single atoms, whole exclusive groups, general sites; in order, or as many of them as
@@ -24,7 +24,7 @@ one gives the order of a random scan.
 these `plain` makes the same sweeps and takes a fraction of the time to compile. Both are made of the same parts and take the same
 arguments; a `Chains` says which chains a sweep has, with which random numbers and inverse temperatures. Two threads share a batch
 as two halves of 32 lanes, for which the same sources are compiled once more (`sweep_half`). No lane depends on another, so they
-draw what the whole draws; `samplers.gibbs_halves` parts and joins them. A single chain has a kernel of its own (`single`), which
+draw what the whole draws; `sampling.gibbs` parts and joins them. A single chain has a kernel of its own (`single`), which
 reads the same layout, with numbers in place of lanes. Layouts are read-only and shared by threads; what a sweep works in is a
 `room` that it has to itself.
 """

@@ -19,7 +19,7 @@ from markovlogic.kernels.vectors import (
 
 TWO = np.uint64(2)
 CACHE_LINE = 16  # numbers of 32 bits
-ROWS_AHEAD = 6  # rows of conditionals ahead of the present one that are asked for
+ROWS_AHEAD = 6  # rows of conditionals that are prefetched
 
 
 @internal

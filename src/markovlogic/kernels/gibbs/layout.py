@@ -1,4 +1,4 @@
-"""What the Gibbs kernels read: the arrays' names, types and shapes; `samplers.gibbs_layout` builds them."""
+"""What the Gibbs kernels read: the arrays' names, types and shapes; `sampling.gibbs_layout` builds them."""
 
 from typing import NamedTuple
 

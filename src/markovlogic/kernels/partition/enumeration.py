@@ -196,7 +196,7 @@ def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal, he
 
 @called
 def settle(net, chains, places, choice):
-    """Make choices at places, in this order, and keep them; choice: (n,) as `visit_worlds` tells the heaviest ones."""
+    """Make choices at places, in this order, and keep them; choice: (n,) as `visit_worlds` gives the heaviest ones."""
     chain = chain_of(chains, 0)
     for at in range(places.shape[0]):
         _flip_rows(net, chain, places, at, choice[at])

@@ -111,7 +111,7 @@ def partition_draws(net, chains, words, blocks, generators, sweeps, scans, propo
     """Make sweeps of every chain; words: (n_rows,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
 
     blocks: (n_chains, n_nodes) int32, changed in place; where unlisted pairs may be together, worlds do not tell them. chains:
-    room for as many, as `layout.Chain` with a first axis. planes: as in `samplers.base.Sampler.step`, (0, 8) for none.
+    room for as many, as `layout.Chain` with a first axis. planes: as in `sampling.base.Sampler.step`, (0, 8) for none.
     """
     unpack_worlds(words, chains.world)
     for at in range(generators.shape[0]):
