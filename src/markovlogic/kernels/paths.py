@@ -20,7 +20,8 @@ BRANCHES = 30  # facts at the end of a path that are tried
 @internal
 def pair_sample(x, y, seed):
     """A number in [0, 1) that belongs to a pair."""
-    z = np.uint64(x) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(y) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(seed)
+    z = np.uint64(x) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(y) * np.uint64(0xBF58476D1CE4E5B9)
+    z += np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
@@ -77,6 +78,21 @@ def end_of_walk(net, end, what, own, own_x, now, size, count, reached):
             total += count[now, v]
         count[now, v] = 0.0
     return total
+
+
+@called
+def walks_back(net, path, value, other):
+    """value: (n_nodes,) of the ends of walks; becomes the sum over all walks from each node. other: (n_nodes,) scratch."""
+    n = net.label.shape[0]
+    for step in range(path.shape[0] - 1, -1, -1):
+        d = path[step]
+        for u in range(n):
+            total = 0.0
+            for place in range(net.start[d * (n + 1) + u], net.start[d * (n + 1) + u + 1]):
+                total += value[net.target[place]]
+            other[u] = total
+        for u in range(n):
+            value[u] = other[u]
 
 
 @called
@@ -145,6 +161,27 @@ def pairs_of(net, path, sources, head, reads_head, share, seed, limit, count, re
                 for spot in range(size):
                     count[now, reached[now, spot]] = 0.0
     totals[3] = kept
+
+
+@called
+def walks_at(net, path, x, y, count, reached, made):
+    """made[i]: walks from x[i] to y[i], pairs that are no facts; equal x stand together."""
+    now, size = 0, 0
+    for at in range(x.shape[0]):
+        if at == 0 or x[at] != x[at - 1]:
+            for spot in range(size):
+                count[now, reached[now, spot]] = 0.0
+            now, size = walk(net, path, x[at], NOTHING, NOTHING, NOTHING, count, reached)
+        made[at] = count[now, y[at]]
+    for spot in range(size):
+        count[now, reached[now, spot]] = 0.0
+
+
+@called
+def drawn(key, n, share, seed, made):
+    """made[i]: whether the pair key[i] = x * n + y is in a sample of this share; samples of larger shares hold it too."""
+    for at in range(key.shape[0]):
+        made[at] = pair_sample(key[at] // n, key[at] % n, seed) < share
 
 
 @called

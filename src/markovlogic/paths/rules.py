@@ -12,13 +12,25 @@ Where a head has a constant, as in `Q(x, z) => R(x, C)`, one of the two argument
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from markovlogic.kernels.paths import CONSTANT, MEMBER, NOTHING, OPEN, ends_at, ends_from, pairs_of
+from markovlogic.kernels.paths import (
+    CONSTANT,
+    MEMBER,
+    NOTHING,
+    OPEN,
+    drawn,
+    ends_at,
+    ends_from,
+    pairs_of,
+    walks_at,
+    walks_back,
+)
 from markovlogic.language.syntax import KNOWN, show_constant
 from markovlogic.paths.graph import Graph, Relation
-from markovlogic.system.arrays import Float64, Int64
+from markovlogic.system.arrays import Float64, Int64, is_among
 
 PAIRS, FIRST, SECOND = "pairs", "first", "second"
 
@@ -90,6 +102,11 @@ class Target:
         """All ground atoms of the head."""
         return self.graph.n_pairs(self.head) if self.is_pair else len(self.graph.nodes(self.head.types[0]))
 
+    @cached_property
+    def key(self) -> Int64:
+        """(n_facts,) first * n_nodes + second of each fact, in order."""
+        return self.first * self.graph.n_nodes + self.second
+
     @property
     def own_relation(self) -> int:
         """The relation whose fact is taken out of walks."""
@@ -123,34 +140,53 @@ class Target:
                 return None
             kept = min(int(totals[3]), room)
             return Column(at_fact, float(totals[0]), float(totals[1]), float(totals[2]), key[:kept], value[:kept])
+        by_node = self.by_node(rule)
         side = rule.shape == SECOND
-        nodes = graph.nodes(self.head.types[side])
-        by_node = np.zeros(graph.n_nodes)
-        made = np.zeros(len(nodes))
-        nothing = np.full(len(nodes), NOTHING)
-        body = (net, path, rule.end, rule.what)
-        ends_from(*body, nodes, NOTHING, NOTHING, nothing, scratch.count, scratch.reached, made)
-        by_node[nodes] = made
         at_fact = by_node[self.second if side else self.first]
-        reads_head = self.own_relation in (d >> 1 for d in rule.path) or (rule.end == MEMBER and rule.what == self.own_set)
-        if reads_head and len(self.first):
-            at_fact = np.zeros(len(self.first))
-            own = (scratch.count, scratch.reached, at_fact)
-            if side:
-                ends_at(*body, self.first, self.second, self.own_relation, *own)
-            else:
-                ends_from(*body, self.first, self.own_relation, self.own_set, self.second, *own)
         if rule.head_constant != NOTHING:
-            return self._with_constant(rule, by_node, at_fact)
+            other = self.first if side else self.second
+            at_fact = np.where(graph.net.label[other] == rule.head_constant, at_fact, 0.0)
+        if self.own_relation in (d >> 1 for d in rule.path) or (rule.end == MEMBER and rule.what == self.own_set):
+            at_fact[at_fact > 0] = self._without_itself(rule, np.flatnonzero(at_fact > 0), scratch)
+        if rule.head_constant != NOTHING:
+            return self._with_constant(rule, by_node, at_fact, share, seed, room)
         return Column(at_fact, by_node=by_node)
 
-    def _with_constant(self, rule: PathRule, by_node: Float64, at_fact: Float64) -> Column:
+    def by_node(self, rule: PathRule) -> Float64:
+        """(n_nodes,) walks from each node of a body about one argument."""
+        net, graph = self.graph.net, self.graph
+        if rule.end == CONSTANT:
+            made: Float64 = np.asarray(net.label == rule.what, np.float64)
+        elif rule.end == MEMBER:
+            made = np.asarray(net.member[rule.what], np.float64)
+        else:
+            made = np.zeros(graph.n_nodes)
+            made[graph.nodes(self._end_type(rule))] = 1.0
+        walks_back(net, np.array(rule.path, np.int64), made, np.empty(graph.n_nodes))
+        return made
+
+    def _end_type(self, rule: PathRule) -> str:
+        if not rule.path:
+            return self.head.types[rule.shape == SECOND]
+        types = self.graph.relations[rule.path[-1] >> 1].types
+        return types[0] if rule.path[-1] & 1 else types[1]
+
+    def _without_itself(self, rule: PathRule, facts: Int64, scratch: Scratch) -> Float64:
+        """Walks at some of the facts, each without itself."""
+        made, first, second = np.zeros(len(facts)), self.first[facts], self.second[facts]
+        body = (self.graph.net, np.array(rule.path, np.int64), rule.end, rule.what)
+        own = (scratch.count, scratch.reached, made)
+        if rule.shape == SECOND:
+            ends_at(*body, first, second, self.own_relation, *own)
+        else:
+            ends_from(*body, first, self.own_relation, self.own_set, second, *own)
+        return made
+
+    def _with_constant(self, rule: PathRule, by_node: Float64, at_fact: Float64, share: float, seed: int, room: int) -> Column:
         """Walks where the other argument is a constant: of few pairs."""
         graph = self.graph
         n, label = graph.n_nodes, graph.net.label
         side = rule.shape == SECOND
-        other = self.first if side else self.second
-        at_fact = np.where(label[other] == rule.head_constant, at_fact, 0.0)
         keys, values = [np.zeros(0, np.int64)], [np.zeros(0)]
         free, fixed = self.head.types[side], self.head.types[1 - side]
         for first, size in zip(graph.first, graph.sizes, strict=True):
@@ -160,9 +196,25 @@ class Target:
                 keys.append(constant * n + nodes if side else nodes * n + constant)
                 values.append(by_node[nodes])
         key, value = np.concatenate(keys), np.concatenate(values)
-        false = ~np.isin(key, self.first * n + self.second)
+        false = ~is_among(key, self.key)
         key, value = key[false], value[false]
-        return Column(at_fact, float(len(key)), float(value.sum()), float((value**2).sum()), key, value)
+        totals = float(len(key)), float(value.sum()), float((value**2).sum())
+        if share < 1:
+            kept = np.zeros(len(key), np.bool_)
+            drawn(key, n, float(share), seed, kept)
+            key, value = key[kept], value[kept]
+        return Column(at_fact, *totals, key[:room], value[:room])
+
+    def values(self, rule: PathRule, scratch: Scratch, x: Int64, y: Int64) -> Float64:
+        """Walks of a body at pairs that are no facts, ordered by their first node."""
+        made = np.zeros(len(x))
+        if rule.shape == PAIRS:
+            walks_at(self.graph.net, np.array(rule.path, np.int64), x, y, scratch.count, scratch.reached, made)
+            return made
+        made = self.by_node(rule)[y if rule.shape == SECOND else x]
+        if rule.head_constant != NOTHING:
+            made[self.graph.net.label[x if rule.shape == SECOND else y] != rule.head_constant] = 0.0
+        return made
 
     def body(self, rule: PathRule, known: frozenset[str]) -> str:
         """The body as text; empty for a base rate. known: predicates that are modelled, whose evidence alone counts."""

@@ -12,13 +12,12 @@ from markovlogic.errors import InputError
 from markovlogic.kernels.paths import NOTHING
 from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import Model, Rule
+from markovlogic.learning.structure.columns import Columns, columns_of
 from markovlogic.learning.structure.sampling import sampled
 from markovlogic.learning.structure.selection import (
     CLEARS,
     STRENGTHS,
-    Columns,
     Fit,
-    columns_of,
     held_out_values,
     option_chosen,
     path_of,

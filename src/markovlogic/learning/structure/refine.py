@@ -12,17 +12,10 @@ from markovlogic.errors import UnsupportedError
 from markovlogic.kernels.paths import CONSTANT, MEMBER, NOTHING, OPEN
 from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import Model
+from markovlogic.learning.structure.columns import FOLDS, Columns, columns_of
 from markovlogic.learning.structure.find import COUNTING, Found, FoundRule, Search, on_given, on_negatives, rules_of
 from markovlogic.learning.structure.sampling import says_more
-from markovlogic.learning.structure.selection import (
-    FOLDS,
-    LOG_LIKELIHOOD_A_FACT,
-    PRICE,
-    Columns,
-    columns_of,
-    fitted,
-    held_out_loss,
-)
+from markovlogic.learning.structure.selection import LOG_LIKELIHOOD_A_FACT, PRICE, fitted, held_out_loss
 from markovlogic.paths.graph import graph_of
 from markovlogic.paths.reading import read_rules
 from markovlogic.paths.rules import FIRST, PAIRS, SECOND, PathRule, Target, targets_of

@@ -1,244 +1,28 @@
 """Which candidates earn a weight: an L1 pseudo-likelihood of each head, in rounds, with as many rules as held-out atoms ask for.
 
-No atom of a head bears on another, as bodies read facts alone. So the pseudo-likelihood is the likelihood, a logistic regression:
-an observation for each fact, for each pair that a candidate reaches, and a sample of all others.
+No atom of a head bears on another, as bodies read facts alone. So the pseudo-likelihood is the likelihood, a logistic regression.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from markovlogic.kernels.paths import descend
-from markovlogic.paths.rules import FIRST, PAIRS, SECOND, Column, PathRule, Scratch, Target
-from markovlogic.system.arrays import Bool, Float64, Int64, each_once
-from markovlogic.system.cancellation import Deadline, current
+from markovlogic.learning.structure.columns import FOLDS, Columns
+from markovlogic.system.arrays import Bool, Float64, Int64
+from markovlogic.system.cancellation import current
 
-ALL_PAIRS = 250_000  # so many atoms of a head are all looked at; of more, those that rules reach and a sample
-FAR_SAMPLE = 50_000
-MOST_FALSE, FALSE_A_FACT = 3e5, 20  # pairs reached that are no facts: a body that reaches more says next to nothing of each
-MOST_ENTRIES = 2e7  # numbers in all columns of one head where all its atoms are looked at
-MOST_SAMPLED = 3e6  # where there are too many atoms: pairs that rules reach are sampled down to so many
-COLUMNS = 800  # candidates of a head that stay for the rounds
 STRENGTHS = (12.0, 8.0, 5.5, 4.0, 3.0, 2.2)  # of the penalty, in standard errors of a weight of zero
 ADDED = 40  # candidates that a round adds
 ROUNDS = 8
-FOLDS = 4
 CLEARS = (4.5, 3.0)  # standard errors from zero that a selected weight has at least: these are tried
-A_LITERAL = 0.15  # by so much is each further literal of a body penalised more
 PRICE = 1.5  # held-out facts that a rule has to bring to the top of their candidates, or three times that in log-likelihood
 LOG_LIKELIHOOD_A_FACT = 3.0
 SCALE = 3.0  # standard deviation of the weights' prior once they are selected
 NEWTON_STEPS, PASSES, TOLERANCE = 25, 50, 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Observations of one head and the candidates' columns. Facts come first."""
-
-    target: Target
-    rules: tuple[PathRule, ...]
-    matrix: Any  # (n_rows, n_rules) sparse columns
-    truth: Bool  # (n_rows,)
-    weight: Float64  # (n_rows,) atoms that an observation stands for
-    fold: Int64  # (n_rows,)
-    sides: tuple[Int64, ...]  # (n_rows,) each: what a query for an observation has given
-    scale: Float64  # (n_rules,) standard error of a weight's gradient, roughly
-    support: Int64  # (n_rules,) facts that a body reaches
-    body: Float64  # (n_rules,) atoms that it reaches, facts or not
-    n_sampled: int  # observations that stand for several atoms
-    n_given: int = 0  # candidates that stay whatever the data say: they come first
-
-
-def strength(
-    n_true: float, true: float, squares_true: float, n_false: float, false: float, squares_false: float, rate: float
-) -> Any:
-    """How far a body is from saying nothing, in standard errors, and that error. Sums are of walks over facts and over others."""
-    confidence = (squares_true + rate) / (squares_true + squares_false + 1.0)
-    middle = (confidence + rate) / 2
-    error = np.sqrt(middle * (1 - middle) * (squares_true + squares_false))
-    return ((1 - rate) * true - rate * false) / max(error, 1e-9), error
-
-
-def columns_of(
-    target: Target, candidates: Sequence[PathRule], seed: int, deadline: Deadline, given: Sequence[PathRule] = ()
-) -> Columns:
-    """Count all candidates exactly, keep the strongest, and lay out their columns; those that are given stay."""
-    scratch = Scratch(target.graph)
-    n_atoms = target.n_atoms
-    rate = max(len(target.first), 0.5) / n_atoms
-    false_at = _false_at(target)
-    judged: list[tuple[float, float, float, PathRule]] = []
-    seen = set()
-    # of bodies that say the same of all atoms, the shortest stays; those between both arguments come first, should time end
-    for at, rule in enumerate((*given, *sorted(candidates, key=lambda one: (one.shape != PAIRS, one.length)))):
-        is_given = at < len(given)
-        if deadline.over and judged and not is_given:
-            break
-        column = target.column(
-            rule, scratch, 0.0, limit=np.inf if is_given else max(MOST_FALSE, FALSE_A_FACT * len(target.first))
-        )
-        if column is None:
-            continue
-        best = None
-        for each in (rule.each,) if is_given else (False, True):
-            at_fact, n, total, squares = _sums(rule, column, each, false_at)
-            z, error = strength(float((at_fact > 0).sum()), at_fact.sum(), (at_fact**2).sum(), n, total, squares, rate)
-            if best is None or abs(z) > 1.1 * abs(best[0]):
-                best = (z, error, float((at_fact > 0).sum()) + n, replace(rule, each=each))
-                print_of = (at_fact.tobytes(), n, total, squares, rule.shape)
-        assert best is not None
-        key = hash(print_of)
-        if not is_given and key in seen:
-            continue
-        seen.add(key)
-        is_single = rule.shape == PAIRS and len(rule.path) == 1  # what excludes a head shows once others explain it
-        judged.append((np.inf if is_given else 1e9 if is_single else abs(best[0]), *best[1:]))
-    judged.sort(key=lambda one: (-round(one[0], 1) if np.isfinite(one[0]) else -np.inf, one[3].length))
-    judged = judged[: COLUMNS + len(given)]
-    if n_atoms <= ALL_PAIRS:
-        size = np.cumsum([one[2] for one in judged])
-        judged = [one for at, one in enumerate(judged) if at < len(given) or size[at] <= MOST_ENTRIES]
-    rules, errors, body = (
-        [one[3] for one in judged],
-        [one[1] * (1 + A_LITERAL * (one[3].length - 1)) for one in judged],
-        [one[2] for one in judged],
-    )
-    made = _laid_out(target, rules, errors, seed, scratch, body)
-    return replace(made, n_given=len(given))
-
-
-def _false_at(target: Target) -> dict[str, Float64]:
-    """By side: atoms with each node as this argument that are no facts."""
-    graph, made = target.graph, {}
-    if not target.is_pair:
-        false = np.zeros(graph.n_nodes)
-        false[graph.nodes(target.head.types[0])] = 1.0
-        false[target.first] = 0.0
-        return {FIRST: false}
-    for at, side in enumerate((FIRST, SECOND)):
-        false = np.zeros(graph.n_nodes)
-        own, other = target.head.types[at], target.head.types[1 - at]
-        for first, size in zip(graph.first, graph.sizes, strict=True):
-            false[first[own] : first[own] + size[own]] = size[other]
-        facts = target.second if at else target.first
-        made[side] = false - np.bincount(facts, minlength=graph.n_nodes)
-    return made
-
-
-def _sums(rule: PathRule, column: Column, each: bool, false_at: dict[str, Float64]) -> tuple[Float64, float, float, float]:
-    at_fact = column.at_fact if each else np.minimum(column.at_fact, 1.0)
-    if column.by_node is None:
-        if each:
-            return at_fact, column.n_false, column.sum_false, column.squares_false
-        return at_fact, column.n_false, column.n_false, column.n_false
-    by_node = column.by_node if each else np.minimum(column.by_node, 1.0)
-    false = false_at[rule.shape]
-    return at_fact, float(false[by_node > 0].sum()), float(false @ by_node), float(false @ by_node**2)
-
-
-def _laid_out(
-    target: Target, rules: list[PathRule], errors: list[float], seed: int, scratch: Scratch, body: list[float]
-) -> Columns:
-    from scipy import sparse
-
-    graph, n = target.graph, target.graph.n_nodes
-    facts = target.first * n + target.second
-    everything = not target.is_pair or target.n_atoms <= ALL_PAIRS
-    near_total = sum(size for rule, size in zip(rules, body, strict=True) if rule.shape == PAIRS or rule.head_constant >= 0)
-    share = 1.0 if everything else min(1.0, MOST_SAMPLED / max(near_total, 1.0))
-    made: list[Column] = []
-    for rule, size in zip(rules, body, strict=True):
-        column = target.column(rule, scratch, share, seed, int(size) + 1)
-        assert column is not None
-        made.append(column)
-    if not target.is_pair:
-        nodes = graph.nodes(target.head.types[0])
-        false = nodes[~np.isin(nodes, target.first)]
-        x, y = false, np.full(len(false), -1)
-        weight = np.ones(len(false))
-        key = np.zeros(0, np.int64)
-    else:
-        if everything:
-            key = _all_pairs(target)
-            key = key[~np.isin(key, facts)]
-            weight = np.ones(len(key))
-        else:
-            rng = np.random.default_rng([seed, target.number])
-            near = each_once(np.concatenate([np.zeros(0, np.int64), *(one.key for one in made if one.key is not None)]))
-            far = _random_pairs(target, rng)
-            far = each_once(far[~np.isin(far, near) & ~np.isin(far, facts)])
-            n_far = max(target.n_atoms - len(facts) - len(near) / share, 0.0)
-            key = np.concatenate([near, far])
-            order = np.argsort(key)
-            weight = np.concatenate([np.full(len(near), 1 / share), np.full(len(far), n_far / max(len(far), 1))])[order]
-            key = key[order]
-        x, y = np.divmod(key, n)
-    starts, rows, values = [0], [np.zeros(0, np.int64)], [np.zeros(0)]
-    support = []
-    for rule, one in zip(rules, made, strict=True):
-        at_fact = one.at_fact if rule.each else np.minimum(one.at_fact, 1.0)
-        support.append(int((at_fact > 0).sum()))
-        own = np.flatnonzero(at_fact)
-        if one.by_node is not None:
-            value = one.by_node[y if rule.shape == SECOND else x]
-            there = np.flatnonzero(value)
-            value = value[there]
-        else:
-            assert one.key is not None and one.value is not None
-            there, value = np.searchsorted(key, one.key), one.value
-        rows += [own, there + len(facts)]
-        values += [at_fact[own], value if rule.each else np.minimum(value, 1.0)]
-        starts.append(starts[-1] + len(own) + len(there))
-    truth = np.concatenate([np.ones(len(facts), bool), np.zeros(len(weight), bool)])
-    shape = (len(truth), len(rules))
-    matrix = sparse.csc_matrix((np.concatenate(values), np.concatenate(rows), np.array(starts)), shape)
-    matrix.sort_indices()
-    fold = np.random.default_rng([seed, 1, target.number]).integers(0, FOLDS, len(truth))
-    weights = np.concatenate([np.ones(len(facts)), weight])
-    sides: tuple[Int64, ...]
-    if target.is_pair:
-        sides = (np.concatenate([target.first, x]), np.concatenate([target.second, y]))
-    else:
-        sides = (graph.database[np.concatenate([target.first, x])],)
-    return Columns(
-        target,
-        tuple(rules),
-        matrix,
-        truth,
-        weights,
-        fold,
-        sides,
-        np.maximum(np.array(errors), 1e-9),
-        np.array(support, np.int64),
-        np.array(body),
-        int((weights > 1).sum()),
-    )
-
-
-def _all_pairs(target: Target) -> Int64:
-    graph, n = target.graph, target.graph.n_nodes
-    one, other = target.head.types
-    parts = [
-        ((first[one] + np.arange(size[one]))[:, None] * n + first[other] + np.arange(size[other])).ravel()
-        for first, size in zip(graph.first, graph.sizes, strict=True)
-    ]
-    return np.sort(np.concatenate(parts))
-
-
-def _random_pairs(target: Target, rng: np.random.Generator) -> Int64:
-    graph, n = target.graph, target.graph.n_nodes
-    one, other = target.head.types
-    total = target.n_atoms
-    parts = []
-    for first, size in zip(graph.first, graph.sizes, strict=True):
-        share = round(FAR_SAMPLE * size[one] * size[other] / total)
-        x, y = rng.integers(0, size[one], share), rng.integers(0, size[other], share)
-        parts.append((x + first[one]) * n + y + first[other])
-    return np.concatenate(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,8 +48,8 @@ def fitted(columns: Columns, chosen: Int64, penalty: float, among: Bool | None =
     rng = np.random.default_rng(0)
     code = own @ rng.random(len(chosen)) if len(chosen) else np.zeros(own.shape[0])  # equal rows are one
     _, at, group = np.unique(code, return_index=True, return_inverse=True)
-    n = np.bincount(group, weight)
-    n_true = np.bincount(group, weight * columns.truth)
+    n: Float64 = np.asarray(np.bincount(group, weight), float)
+    n_true: Float64 = np.asarray(np.bincount(group, weight * columns.truth), float)
     design = sparse.csc_matrix(own[at])
     k = len(chosen)
     free_of_penalty = (chosen < columns.n_given) | (penalty == 0)
@@ -295,7 +79,7 @@ def fitted(columns: Columns, chosen: Int64, penalty: float, among: Bool | None =
     now, eta = objective(free)
     for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-eta))
-        bend = np.maximum(n * p * (1 - p), 1e-8 * n)
+        bend = np.maximum(_bend(n, n_true, eta), 1e-8 * n)
         curvature = np.concatenate([[bend.sum()], (squares.T @ bend) / scale[1:] ** 2]) + ridge + 1e-12
         new, linear = free.copy(), np.zeros(n_rows)
         descend(begin, row, value, scale, bend, n_true - n * p, curvature, l1, ridge, new, linear, PASSES, TOLERANCE)
@@ -316,6 +100,19 @@ def fitted(columns: Columns, chosen: Int64, penalty: float, among: Bool | None =
         information = (full.T @ sparse.diags(n * p * (1 - p)) @ full).toarray() + np.diag(ridge)
         error = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information)), 0))
     return Fit(chosen, float(free[0]), free[1:] / scale[1:], error)
+
+
+def _bend(n: Float64, n_true: Float64, eta: Float64) -> Float64:
+    """(n_rows,) curvature of a step: where facts are far more than expected, the mean on the way to the log-odds that they have.
+
+    With one fact of a thousand million atoms the curvature at the base rate is as small, and its steps would be as long.
+    """
+    wanted = np.log(n_true + 0.5) - np.log(n - n_true + 0.5)
+    p, q = 1 / (1 + np.exp(-eta)), 1 / (1 + np.exp(-wanted))
+    here, there = p * (1 - p), q * (1 - q)
+    most = np.where(eta * wanted < 0, 0.25, np.maximum(here, there))
+    mean = (n_true - n * p) / np.where(wanted == eta, np.inf, wanted - eta)
+    return np.clip(mean, n * here, n * most)
 
 
 def path_of(columns: Columns, strengths: Sequence[float], among: Bool | None = None) -> list[Fit]:
