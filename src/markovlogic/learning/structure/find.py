@@ -11,7 +11,7 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.errors import InputError
 from markovlogic.kernels.paths import NOTHING
 from markovlogic.language.show import show_formula
-from markovlogic.language.syntax import Model, Rule
+from markovlogic.language.syntax import KNOWN, Model, Rule
 from markovlogic.learning.structure.columns import Columns, columns_of
 from markovlogic.learning.structure.sampling import sampled
 from markovlogic.learning.structure.selection import (
@@ -63,6 +63,7 @@ class FoundRule:
     about: str  # support, confidence, an example
     given: int | None = None  # number of the model's rule, where it was given
     is_changed: bool = False  # in place of that rule
+    coupling: str | None = None  # the formula with open atoms in place of known facts, where it reads any of modelled predicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +211,8 @@ def rules_of(
         shown = shown if own is None or remark else sign * weight
         about = _about(target, rule, weight, int(columns.support[column]), float(columns.body[column]))
         about = f"{remark}; {about}" if remark else about
-        made.append(FoundRule(formula, round(shown, DIGITS), error, about, own, remark is not None))
+        coupling = target.formula(replace(rule, each=True), weight, frozenset())[1] if f"{KNOWN}(" in formula else None
+        made.append(FoundRule(formula, round(shown, DIGITS), error, about, own, remark is not None, coupling))
     return made
 
 

@@ -10,6 +10,7 @@ from markovlogic.language.load import parse
 from markovlogic.language.show import show_model
 from markovlogic.language.syntax import NOWHERE, Model, Rule
 from markovlogic.learning.learned import Learned, LearnedWeight, Weights
+from markovlogic.learning.structure.couplings import with_couplings
 from markovlogic.learning.structure.find import Found, Search, find
 from markovlogic.learning.structure.refine import refine
 from markovlogic.system.measures import Stopwatch, peak_memory
@@ -50,6 +51,8 @@ def learned_structure(
     """Find rules and their weights; refines: change those that are given instead."""
     with watch("learn"):
         found = (refine if refines else find)(model, databases, targets, search, progress)
+        if not refines:
+            found = with_couplings(model, databases, targets, found, search.seed, progress)
         full, own = with_rules(model, found)
     weights = tuple(
         LearnedWeight(rule, number, one.weight, one.stderr, True, about=one.about)
