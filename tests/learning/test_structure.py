@@ -14,10 +14,23 @@ from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.language.show import show_model
 
 N, NOISE = 60, 0.1
-Pairs = set[tuple[int, int]]
+Pairs = set[tuple[int, ...]]
+FAMILIES = (
+    "implied",
+    "inverse",
+    "chain of two",
+    "fork",
+    "chain of three",
+    "constant",
+    "one constant",
+    "unary end",
+    "about y",
+    "unary head",
+    "exclusive",
+)
 
 
-def drawn(rng: np.random.Generator, n: int) -> Pairs:
+def drawn(rng: np.random.Generator, n: int) -> set[tuple[int, int]]:
     return {(int(x), int(y)) for x, y in rng.integers(0, N, (n, 2)) if x != y}
 
 
@@ -56,6 +69,21 @@ def planted(family: str, seed: int) -> tuple[dict[str, Pairs], str]:
             chosen = [x for x in range(N) if rng.random() < 0.3]
             own["K"] = {(x, 0) for x in chosen} | {(x, y) for x, y in drawn(rng, N) if y}
             rule, wanted = {(x, 7) for x in chosen}, "K(x, C0) => R(x, C7)"
+        case "one constant":
+            chosen = [x for x in range(N) if rng.random() < 0.3]
+            own["K"] = {(x, 0) for x in chosen} | {(x, y) for x, y in drawn(rng, N) if y}
+            rule, wanted = {(x, y) for x in chosen for y in range(N) if rng.random() < 0.3}, "K(x, C0) => R(x, y)"
+        case "unary end":
+            own["S"] = {(x,) for x in range(N) if rng.random() < 0.3}
+            rule, wanted = {(x, 7) for x, z in p if (z,) in own["S"]}, "P(x, z) ^ S(z)) => R(x, C7)"
+        case "about y":
+            own["S"] = {(x,) for x in range(N) if rng.random() < 0.3}
+            rule, wanted = {(x, y) for (y,) in own["S"] for x in range(N) if rng.random() < 0.3}, "S(y) => R(x, y)"
+        case "unary head":
+            own["S"] = {(x,) for x in range(N) if rng.random() < 0.3}
+            reached = {(x,) for x, z in p if (z,) in own["S"]}
+            own["R"] = {one for one in reached if rng.random() > NOISE} | {(int(x),) for x in rng.integers(0, N, 3)}
+            return own, "P(x, z) ^ S(z)) => R(x)"
         case _:
             out = {pair for pair in sorted(t) if rng.random() < 0.5}
             own["E"] = out | drawn(rng, N)
@@ -66,16 +94,17 @@ def planted(family: str, seed: int) -> tuple[dict[str, Pairs], str]:
 
 def model_and_evidence(relations: dict[str, Pairs]) -> tuple[mln.Model, mln.Evidence]:
     types = f"thing = {{{', '.join(f'C{x}' for x in range(N))}}}\n"
-    model = mln.Model.parse(types + "".join(f"{name}(thing, thing)\n" for name in relations))
+    arity = {name: len(next(iter(rows))) for name, rows in relations.items()}
+    model = mln.Model.parse(types + "".join(f"{name}({', '.join(['thing'] * arity[name])})\n" for name in relations))
     tables = {
-        name: pa.table({"a": [f"C{x}" for x, _ in sorted(pairs)], "b": [f"C{y}" for _, y in sorted(pairs)]})
-        for name, pairs in relations.items()
+        name: pa.table({f"a{at}": [f"C{row[at]}" for row in sorted(rows)] for at in range(arity[name])})
+        for name, rows in relations.items()
     }
     return model, model.evidence(**tables)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("family", ["implied", "inverse", "chain of two", "fork", "chain of three", "constant", "exclusive"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_planted_rules_come_back_and_decoys_do_not(family: str, seed: int) -> None:
     relations, wanted = planted(family, seed)
     model, evidence = model_and_evidence(relations)
@@ -83,6 +112,29 @@ def test_planted_rules_come_back_and_decoys_do_not(family: str, seed: int) -> No
     formulas = [one.formula for one in found.weights]
     assert any(wanted in formula for formula in formulas), formulas
     assert not any(decoy in formula for formula in formulas for decoy in ("D1", "D2", "D3")), formulas
+
+
+@pytest.mark.parametrize("lists_false", [True, False])
+def test_inference_chooses_between_facts_and_open_atoms(lists_false: bool, tmp_path: Path) -> None:
+    """Neighbours on a ring are alike. Where no false fact is listed, every open atom would speak against those beside it."""
+    rng = np.random.default_rng(0)
+    n, strength = 120, 1.0
+    is_true = rng.random(n) < 0.5
+    for at in [*range(n)] * 200:
+        alike = sum(1 if is_true[other % n] else -1 for other in (at - 1, at + 1))
+        is_true[at] = rng.random() < 1 / (1 + np.exp(-strength * alike))
+    lines = [f"Beside(C{at}, C{other % n})" for at in range(n) for other in (at - 1, at + 1)]
+    lines += [f"{'' if is_true[at] else '!'}Smokes(C{at})" for at in range(n) if lists_false or is_true[at]]
+    (tmp_path / "facts.db").write_text("\n".join(lines))
+    model = mln.Model.parse("Beside(thing, thing)\nSmokes(thing)\n")
+    found = mln.learn(model, str(tmp_path / "facts.db"), "Smokes", structure=True, length=2, progress=False)
+    base, rule = found.weights
+    assert ("Known" in rule.formula) != lists_false and "Smokes(z)" in rule.formula.split("=>")[0]
+    assert any("held-out inference chose" in note for note in found.notes)
+    if lists_false:
+        assert abs(rule.weight - strength) < 3 * rule.stderr and abs(base.weight) < 3 * base.stderr, found.weights
+    else:
+        assert rule.weight > 1.5 * strength  # the facts that are missing are taken as false
 
 
 def test_where_there_is_nothing_to_find_nothing_is_found() -> None:

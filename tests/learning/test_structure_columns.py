@@ -87,3 +87,17 @@ def test_weights_are_right_where_facts_are_rare() -> None:
     assert fit.base == pytest.approx(rest, abs=0.02)
     assert fit.base + fit.weights[0] == pytest.approx(np.log(support / (body - support)), abs=0.2)  # a weak prior pulls it
     assert [len(one.chosen) for one in path_of(made, STRENGTHS)] == [1] * len(STRENGTHS)
+
+
+def test_in_an_open_world_a_sample_is_false() -> None:
+    """So many for each fact, each with an argument of a fact, none a fact; rules come back with rates among the sample."""
+    target = head_of(60, 90, 1)
+    made = columns_of(target, BODIES, 0, Deadline(100), is_open=True)
+    false = [(x, y) for x, y, true in zip(*(own.tolist() for own in made.sides), made.truth.tolist(), strict=True) if not true]
+    facts = set(zip(target.first.tolist(), target.second.tolist(), strict=True))
+    assert set(made.weight) == {1.0} and not facts & set(false)
+    assert 7 * len(facts) < len(false) == len(set(false)) <= 10 * len(facts)
+    assert all(x in set(target.first) or y in set(target.second) for x, y in false)
+    last = path_of(made, STRENGTHS)[-1]
+    weight = {made.rules[at]: weight for at, weight in zip(last.chosen, last.weights, strict=True)}
+    assert max(weight, key=lambda rule: weight[rule]) == BODIES[0] and weight[BODIES[0]] > 0

@@ -113,6 +113,16 @@ def learn(
             rich_help_panel=LEARNING,
         ),
     ] = None,
+    negatives: Annotated[
+        str | None,
+        typer.Option(
+            "--negatives",
+            metavar="WHICH",
+            help="With --structure or --refine: what is no fact is false (all), or a sample is and the rest unknown (sampled)."
+            " Default: all.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     keep_weights: Annotated[
         bool, typer.Option("--keep-weights", help="Leave weights as they are where a rule has one.", rich_help_panel=LEARNING)
     ] = False,
@@ -161,6 +171,8 @@ def learn(
             options.at_least(given, 1, name)
             if not (structure or (refine and name == "--length")):
                 raise InputError(f"{name} goes with --structure" + " or --refine" * (name == "--length"))
+    if negatives is not None and not (structure or refine):
+        raise InputError("--negatives goes with --structure or --refine")
     if (structure or refine) and (folds or hold_out is not None):
         raise InputError(
             f"{'--structure' if structure else '--refine'} chooses rules by held-out facts of its own",
@@ -203,6 +215,7 @@ def learn(
             left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
             arguments["time_limit"] = left if validated is not None else time_limit
             how: dict[str, Any] = {"structure": structure, "refine": refine, "length": length, "rules": rules}
+            how["negatives"] = negatives
             learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **how, **arguments, **on)
             learned.save(output)
             record = learned.as_dict() | record

@@ -25,6 +25,7 @@ from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.learning.structure.find import ALL as ALL_NEGATIVES
 from markovlogic.learning.structure.find import LENGTH, Search
 from markovlogic.learning.structure.learned import learned_structure
 from markovlogic.methods.resources import Resources, resources_of
@@ -64,6 +65,7 @@ def learn(
     structure: bool = False,
     length: int | None = None,
     rules: int | None = None,
+    negatives: str | None = None,
     refine: bool = False,
     progress: Progress | bool | None = None,
 ) -> Learned:
@@ -77,7 +79,8 @@ def learn(
     the others; None: in databases left out one at a time, and where there is one alone in its halves, each without the other.
     structure: find rules about the query predicates too, with bodies of at most `length` literals (3) and at most so many
     `rules`; rules of the model are kept and built upon. refine: change the model's rules instead, by literals dropped or added
-    where held-out likelihood gains.
+    where held-out likelihood gains. negatives, for both: "all" atoms that are no facts are false (the default), or "sampled" ones
+    are, ten a fact, and the others unknown.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
     engine, spark_remote, spark_folder: as in `infer`; observations of the pseudo-likelihood are counted there, and nothing else.
     progress: as in `infer`; False shows nothing.
@@ -111,6 +114,8 @@ def learn(
         raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
     if structure and refine:
         raise InputError("structure and refine together", hint="refine first, then look for rules beside the refined ones")
+    if negatives is not None and not (structure or refine):
+        raise InputError("negatives is for structure=True or refine=True: without them what is no fact is false")
     if (not structure and rules is not None) or (not (structure or refine) and length is not None):
         raise InputError(
             "length and rules are for structure=True, length for refine=True too: without them no rules are looked for"
@@ -134,7 +139,7 @@ def learn(
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
         if structure or refine:
-            search = Search(LENGTH if length is None else length, rules, seed)
+            search = Search(LENGTH if length is None else length, rules, seed, negatives or ALL_NEGATIVES)
             return learned_structure(source, given, targets_of(source, given, query), search, refine, shown, watch)
         task = Task(source, given, targets_of(source, given, query), keep_weights, hold_out)
         return _learned(task, method, choice, seed, resources, watch)

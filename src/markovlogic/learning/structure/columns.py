@@ -3,6 +3,9 @@
 Of a head with few atoms all of those that are no facts are observed. Of more, a sample stands for them: so many of what each body
 reaches for each fact that it reaches, and of all the rest mostly such as have an argument in common with a fact. Each counts for
 as many atoms as it stands for, so that rates are those of all atoms.
+
+That is a closed world: what is no fact is false. In an open one it may be true all the same, and a sample is taken as false, so
+many for each fact; rates are those among facts and sample.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ MOST_FALSE, FALSE_A_FACT = 3e5, 20  # pairs reached that are no facts: a body th
 MOST_ENTRIES = 2e7  # numbers in all columns of one head
 COLUMNS = 800  # candidates of a head that stay for the rounds
 FOLDS = 4
+NEGATIVES = 10  # atoms taken as false for each fact, in an open world
 A_LITERAL = 0.15  # by so much is each further literal of a body penalised more
 
 
@@ -68,7 +72,13 @@ class Judged(NamedTuple):
 
 
 def columns_of(
-    target: Target, candidates: Sequence[PathRule], seed: int, deadline: Deadline, given: Sequence[PathRule] = ()
+    target: Target,
+    candidates: Sequence[PathRule],
+    seed: int,
+    deadline: Deadline,
+    given: Sequence[PathRule] = (),
+    *,
+    is_open: bool = False,
 ) -> Columns:
     """Count all candidates exactly, keep the strongest, and lay out their columns; those that are given stay."""
     scratch = Scratch(target.graph)
@@ -102,7 +112,7 @@ def columns_of(
         is_single = rule.shape == PAIRS and len(rule.path) == 1  # what excludes a head shows once others explain it
         judged.append(best._replace(strength=np.inf if is_given else 1e9 if is_single else abs(best.strength)))
     judged.sort(key=lambda one: (-round(one.strength, 1) if np.isfinite(one.strength) else -np.inf, one.rule.length))
-    return _laid_out(target, judged[: COLUMNS + len(given)], len(given), seed, scratch)
+    return _laid_out(target, judged[: COLUMNS + len(given)], len(given), seed, scratch, is_open)
 
 
 def _false_at(target: Target) -> dict[str, Float64]:
@@ -136,7 +146,7 @@ def _sums(rule: PathRule, column: Column, each: bool, false_at: dict[str, Float6
     return at_fact, float(n.sum()), float((n * times).sum()), float((n * times**2).sum())
 
 
-def _laid_out(target: Target, judged: list[Judged], n_given: int, seed: int, scratch: Scratch) -> Columns:
+def _laid_out(target: Target, judged: list[Judged], n_given: int, seed: int, scratch: Scratch, is_open: bool) -> Columns:
     from scipy import sparse
 
     facts = target.key
@@ -144,9 +154,15 @@ def _laid_out(target: Target, judged: list[Judged], n_given: int, seed: int, scr
     if not target.is_pair:
         nodes = target.graph.nodes(target.head.types[0])
         x = nodes[~is_among(nodes, target.first)]
+        if is_open and len(x) > NEGATIVES * len(facts):
+            x = np.sort(np.random.default_rng([seed, 2, target.number]).choice(x, NEGATIVES * len(facts), replace=False))
         y, weight = np.full(len(x), NOTHING), np.ones(len(x))
     else:
-        if is_whole := target.n_atoms <= ALL_PAIRS:
+        is_whole = target.n_atoms <= ALL_PAIRS
+        if is_open:
+            key = _replaced(target, seed)
+            weight = np.ones(len(key))
+        elif is_whole:
             key = _all_pairs(target)
             key = key[~is_among(key, facts)]
             weight = np.ones(len(key))
@@ -175,11 +191,18 @@ def _laid_out(target: Target, judged: list[Judged], n_given: int, seed: int, scr
         values.append(both if one.rule.each else np.minimum(both, 1.0))
         starts.append(end)
         kept.append(one)
-    if target.is_pair and not is_whole:
+    if target.is_pair and not is_whole and not is_open:
         weight = _weights(weight, reached_by, is_among(key, near), target.n_atoms - len(facts))
     shape = (len(facts) + len(x), len(kept))
+    errors = np.array([one.error for one in kept])
     matrix = sparse.csc_matrix((np.concatenate(values), np.concatenate(rows), np.array(starts)), shape)
     matrix.sort_indices()
+    if is_open:  # the exact counts are of all atoms
+        squares = np.asarray(matrix.power(2).sum(axis=0)).ravel()
+        middle = (
+            np.asarray(matrix[: len(facts)].power(2).sum(axis=0)).ravel() / np.maximum(squares, 1) + len(facts) / shape[0]
+        ) / 2
+        errors = np.sqrt(middle * (1 - middle) * squares)
     sides: tuple[Int64, ...] = (np.concatenate([target.first, x]), np.concatenate([target.second, y]))
     return Columns(
         target,
@@ -189,10 +212,10 @@ def _laid_out(target: Target, judged: list[Judged], n_given: int, seed: int, scr
         np.concatenate([np.ones(len(facts)), weight]),
         np.random.default_rng([seed, 1, target.number]).integers(0, FOLDS, shape[0]),
         sides if target.is_pair else (target.graph.database[sides[0]],),
-        np.maximum([one.error * (1 + A_LITERAL * (one.rule.length - 1)) for one in kept], 1e-9),
+        np.maximum(errors * [1 + A_LITERAL * (one.rule.length - 1) for one in kept], 1e-9),
         np.array([one.support for one in kept], np.int64),
         np.array([one.support + one.n_false for one in kept]),
-        int((weight > 1).sum()),
+        len(x) if is_open else int((weight > 1).sum()),
         n_given,
     )
 
@@ -242,6 +265,21 @@ def _drawn(rng: np.random.Generator, starts: Int64, sizes: Int64, database: Int6
     """A random node of each database, of the type of an argument."""
     made: Int64 = starts[database, side] + rng.integers(0, sizes[database, side])
     return made
+
+
+def _replaced(target: Target, seed: int) -> Int64:
+    """Facts with one argument replaced at random, so many for each, that are no facts: each once."""
+    graph, n = target.graph, target.graph.n_nodes
+    rng = np.random.default_rng([seed, 2, target.number])
+    starts, sizes = (np.array([[own[name] for name in target.head.types] for own in per]) for per in (graph.first, graph.sizes))
+    x, y = np.repeat(target.first, NEGATIVES), np.repeat(target.second, NEGATIVES)
+    is_first = rng.random(len(x)) < 0.5
+    x, y = (
+        np.where(is_first, _drawn(rng, starts, sizes, graph.database[x], 0), x),
+        np.where(is_first, y, _drawn(rng, starts, sizes, graph.database[y], 1)),
+    )
+    key = each_once(x * n + y)
+    return key[~is_among(key, target.key)]
 
 
 def _weights(weight: Float64, reached_by: Float64, is_near: Bool, total: int) -> Float64:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.data.evidence import Evidence
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, known_name
 from markovlogic.kernels.paths import NOTHING
 from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import KNOWN, Model, Rule
-from markovlogic.learning.structure.columns import Columns, columns_of
+from markovlogic.learning.structure.columns import NEGATIVES, Columns, columns_of
 from markovlogic.learning.structure.sampling import sampled
 from markovlogic.learning.structure.selection import (
     CLEARS,
@@ -34,16 +34,23 @@ from markovlogic.system.progress import SILENT, Progress
 CANDIDATES = 1_000  # of each shape that a head has at most
 LENGTH = 3
 COUNTING = 0.4  # of a head's share of the time limit: for sampling and counting its candidates
+ALL, SAMPLED = "all", "sampled"
 DIGITS = 4  # of weights behind the point: standard errors are larger
 
 
 @dataclass(frozen=True)
 class Search:
-    """How rules are looked for."""
+    """How rules are looked for; negatives: atoms that are no facts, `all` of them false or some `sampled` ones."""
 
     length: int = LENGTH  # literals of a body at most
     rules: int | None = None  # found at most; None: as many as held-out atoms ask for
     seed: int = 0
+    negatives: str = ALL
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what is no fact may be true all the same."""
+        return self.negatives == SAMPLED
 
     def __post_init__(self) -> None:
         for name, value in (("length", self.length), ("rules", self.rules)):
@@ -51,6 +58,7 @@ class Search:
                 raise InputError(f"{name}={value} is less than 1")
         if self.length > 6:
             raise InputError(f"length={self.length} is more than 6", hint="bodies of two or three literals are usual")
+        known_name(self.negatives, "negatives", (ALL, SAMPLED))
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ def find(
         left = deadline.left
         share = deadline if left is None else Deadline(COUNTING * left / (len(order) - done))
         candidates = [] if deadline.over else sampled(heads[at], search.length, CANDIDATES, (search.seed, at), share)
-        columns = columns_of(heads[at], candidates, search.seed, share, given.heads[at].rules)
+        columns = columns_of(heads[at], candidates, search.seed, share, given.heads[at].rules, is_open=search.is_open)
         is_cut |= share.over
         n_candidates += len(candidates)
         fits = path_of(columns, STRENGTHS)
@@ -114,7 +122,7 @@ def find(
     known = frozenset(targets)
     rules = [rule for at in sorted(chosen) for rule in rules_of(made[at][0], chosen[at], known, given.places, at)]
     total = np.concatenate(values).sum(axis=0) if values else np.zeros(len(STRENGTHS) * len(CLEARS))
-    notes = [on_negatives([columns for columns, _ in made.values()])]
+    notes = [on_negatives([columns for columns, _ in made.values()], search)]
     notes.append(
         "held-out atoms chose how many rules: reciprocal ranks of facts and a third of the log-likelihood are"
         f" {total[best]:,.1f}, {total[0]:,.1f} with the fewest that were tried"
@@ -171,15 +179,20 @@ def _bounded(made: dict[int, tuple[Columns, list[Fit]]], chosen: dict[int, Fit],
     return {at: refitted(made[at][0], fit, 0.0, most=int((clear[at] > every[most]).sum())) for at, fit in chosen.items()}
 
 
-def on_negatives(made: Sequence[Columns]) -> str:
+def on_negatives(made: Sequence[Columns], search: Search) -> str:
     """Which atoms were taken as false."""
     n_sampled = sum(columns.n_sampled for columns in made)
+    if search.is_open:
+        return (
+            f"{n_sampled:,} atoms that are no facts were taken as false, {NEGATIVES} a fact, and the others as unknown (open world):"
+            " probabilities are those among facts and sample"
+        )
     if not n_sampled:
         return "all atoms that are no facts were taken as false (closed world)"
     n_atoms = sum(columns.weight.sum() for columns in made)
     return (
-        f"{n_atoms:,.0f} atoms: {n_sampled:,} are a sample of those that no rule reaches;"
-        " what is no fact was taken as false (closed world)"
+        f"what is no fact was taken as false (closed world), of {n_atoms:,.0f} atoms by a sample that stands for all:"
+        f" {n_sampled:,} of them count for several"
     )
 
 

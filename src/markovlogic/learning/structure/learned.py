@@ -51,7 +51,7 @@ def learned_structure(
     """Find rules and their weights; refines: change those that are given instead."""
     with watch("learn"):
         found = (refine if refines else find)(model, databases, targets, search, progress)
-        if not refines:
+        if not refines and not search.is_open:
             found = with_couplings(model, databases, targets, found, search.seed, progress)
         full, own = with_rules(model, found)
     weights = tuple(

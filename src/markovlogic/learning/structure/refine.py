@@ -68,7 +68,7 @@ def refine(
         n_candidates += n
         is_cut |= share.over
         for some, into in ((own, before), (changed, rules)):
-            columns = columns_of(head, [], search.seed, deadline, [one.rule for one in some])
+            columns = columns_of(head, [], search.seed, deadline, [one.rule for one in some], is_open=search.is_open)
             places = {(at, one.rule): (one.number, one.sign) for one in some}
             places |= {key: place for key, place in reading.places.items() if key[0] == at and key[1].is_base}
             remarks = {
@@ -81,7 +81,7 @@ def refine(
         progress.advance(at + 1, head.text())
     changed_ones = {rule.given for rule in rules if rule.is_changed}
     judged = [*(rule for rule in before if rule.given in changed_ones), *(rule for rule in rules if not rule.is_changed)]
-    notes = [on_negatives(made), *on_given(model, judged, reading)]
+    notes = [on_negatives(made, search), *on_given(model, judged, reading)]
     for found in rules:
         if found.is_changed and found.given is not None:
             notes.append(f"{show_formula(model.rules[found.given].formula)} has become {found.formula}")
@@ -105,7 +105,7 @@ def _refined(target: Target, given: Sequence[_Given], search: Search, deadline: 
             break
         left = deadline.left
         share = deadline if left is None else Deadline(COUNTING * left)
-        columns = columns_of(target, candidates, search.seed, share, [one.rule for one in now])
+        columns = columns_of(target, candidates, search.seed, share, [one.rule for one in now], is_open=search.is_open)
         total += len(columns.rules) - columns.n_given
         after = _changed(columns, now, edits, deadline)
         if after == now:
