@@ -184,7 +184,7 @@ def on_negatives(made: Sequence[Columns], search: Search) -> str:
     n_sampled = sum(columns.n_sampled for columns in made)
     if search.is_open:
         return (
-            f"{n_sampled:,} atoms that are no facts were taken as false, {NEGATIVES} a fact, and the others as unknown (open world):"
+            f"{n_sampled:,} atoms that are no facts were taken as false, {NEGATIVES} a fact, the others as unknown (open world):"
             " probabilities are those among facts and sample"
         )
     if not n_sampled:
