@@ -10,7 +10,7 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.cli.main import main
-from markovlogic.errors import InputError, UnsupportedError
+from markovlogic.errors import InputError
 from markovlogic.language.show import show_model
 
 N, NOISE = 60, 0.1
@@ -208,6 +208,7 @@ def damaged(relations: dict[str, Pairs], *rules: str) -> tuple[mln.Model, mln.Ev
         ("fork", "1 P(x, y) => R(x, y)"),
         ("chain of three", "0.5 (EXIST z,w P(x, z) ^ Q(z, w)) => R(x, y)"),
         ("chain of two", "(EXIST z P(x, z) ^ D1(z, y)) => R(x, y)"),  # one in place of another
+        ("constant", "(EXIST z K(x, z)) => R(x, C7)"),  # a constant missing
         ("exclusive", "(EXIST z E(x, z) ^ D1(z, y)) => !R(x, y)\n2 T(x, y) => R(x, y)"),
     ],
 )
@@ -269,7 +270,16 @@ def test_refining_ends_in_time_with_the_rules_as_they_are() -> None:
     assert "time limit" in found.concerns()[0]
 
 
-def test_rules_about_exclusive_values_are_not_refined() -> None:
-    model = mln.Model.parse("Page(page, class!)\nLink(page, page)\nLink(x, y) => Page(x, C)\n")
-    with pytest.raises(UnsupportedError, match="exactly one value"):
-        mln.learn(model, model.evidence(Page=pa.table({"a": ["A"], "b": ["C"]})), "Page", refine=True)
+def test_rules_about_exclusive_values_are_refined_with_constants() -> None:
+    """Pages with the word C0 have class A; the rule that is given says: with any word."""
+    rng = np.random.default_rng(0)
+    words = {(x, int(word)) for x in range(N) for word in rng.integers(0, 6, 2)}
+    noise = rng.random(N) < NOISE
+    kind = ["A" if ((x, 0) in words) != noise[x] else "B" for x in range(N)]
+    rule = "1 (EXIST z Has(x, z)) => Page(x, A)\n"
+    model = mln.Model.parse(f"Page(page, class!)\nHas(page, word)\n{rule}")
+    has = pa.table({"a": [f"P{x}" for x, _ in sorted(words)], "b": [f"W{word}" for _, word in sorted(words)]})
+    page = pa.table({"a": [f"P{x}" for x in range(N)], "b": kind})
+    found = mln.learn(model, model.evidence(Has=has, Page=page), "Page", refine=True, progress=False)
+    assert any("Has(x, W0) => Page(x, A)" in one.formula and one.weight > 2 for one in found.weights)
+    assert any("exactly one value" in worry for worry in found.concerns())

@@ -131,11 +131,7 @@ def find(
         notes.append(f"no rules use {', '.join(graph.skipped)}: they would be taken apart into too many relations")
     notes += on_given(model, rules, given)
     worries = ["the time limit ended the search before all candidates were counted"] if is_cut else []
-    if marked := sorted({head.head.predicate for head in heads if head.constant != NOTHING}):
-        worries.append(
-            f"of {', '.join(marked)} exactly one value is true, and its rules were weighted value by value:"
-            " run mln learn on the rules that were found"
-        )
+    worries += on_exclusive(heads)
     return Found(tuple(rules), tuple(given.others), tuple(notes), tuple(worries), n_candidates, graph, tuple(heads))
 
 
@@ -152,6 +148,15 @@ def on_given(model: Model, rules: Sequence[FoundRule], given: Reading) -> list[s
     if given.others:
         made.append(f"{len(given.others)} rules of the model are no paths along facts: they are kept as they are")
     return made
+
+
+def on_exclusive(heads: Sequence[Target]) -> list[str]:
+    """What should be known of weights of predicates of which exactly one value is true."""
+    marked = sorted({head.head.predicate for head in heads if head.constant != NOTHING})
+    if not marked:
+        return []
+    why = f"of {', '.join(marked)} exactly one value is true, and its rules were weighted value by value"
+    return [f"{why}: run mln learn on the rules that were found"]
 
 
 def _narrowed(columns: Columns, fits: list[Fit]) -> tuple[Columns, list[Fit]]:

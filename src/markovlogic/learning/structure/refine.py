@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.data.evidence import Evidence
-from markovlogic.errors import UnsupportedError
-from markovlogic.kernels.paths import CONSTANT, MEMBER, NOTHING, OPEN
+from markovlogic.kernels.paths import CONSTANT, MEMBER, NOTHING, OPEN, walks_back
 from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import Model
 from markovlogic.learning.structure.columns import FOLDS, Columns, columns_of
-from markovlogic.learning.structure.find import COUNTING, Found, FoundRule, Search, on_given, on_negatives, rules_of
+from markovlogic.learning.structure.find import COUNTING, Found, FoundRule, Search, on_exclusive, on_given, on_negatives, rules_of
 from markovlogic.learning.structure.sampling import says_more
 from markovlogic.learning.structure.selection import LOG_LIKELIHOOD_A_FACT, PRICE, fitted, held_out_loss
 from markovlogic.paths.graph import graph_of
@@ -24,6 +23,7 @@ from markovlogic.system.cancellation import SURE, Deadline, current
 from markovlogic.system.progress import SILENT, Progress
 
 TRIED = 12  # changes of a rule that held-out atoms judge: those with the largest gradients
+CONSTANTS = 20  # that a rule's end may become: those that most walks from true atoms end at
 CHANGES = 4  # of one rule at most, a literal each
 
 
@@ -45,8 +45,6 @@ def refine(
     """Change the model's rules about the targets where that predicts held-out atoms better."""
     graph = graph_of(model, databases)
     heads = targets_of(graph, targets, {name: own.exclusive for name, own in model.predicates.items()})
-    if marked := sorted({head.head.predicate for head in heads if head.constant != NOTHING}):
-        raise UnsupportedError(f"rules about {', '.join(marked)}, of which exactly one value is true, cannot be refined")
     reading = read_rules(graph, model.rules, heads)
     deadline = current()
     deadline.allowance = SURE
@@ -88,6 +86,7 @@ def refine(
     if not any(reading.heads[at].rules for at in range(len(heads))):
         notes.append(f"no rule is a path along facts to {', '.join(targets)}: name the heads alone as query predicates")
     worries = ["the time limit ended the search before all changes were tried"] if is_cut else []
+    worries += on_exclusive(heads)
     return Found(tuple(rules), tuple(reading.others), tuple(notes), tuple(worries), n_candidates, graph, tuple(heads))
 
 
@@ -203,8 +202,23 @@ def _added(target: Target, rule: PathRule) -> Iterator[PathRule]:
         if rule.shape != PAIRS and rule.end == OPEN and rule.head_constant == NOTHING:
             yield PathRule(PAIRS, (*path, way) if rule.shape == FIRST else _backward((*path, way)))
     if rule.shape != PAIRS and rule.end == OPEN:
+        for label in _constants(target, rule) if path else ():
+            yield replace(rule, end=CONSTANT, what=label)
         for number in range(len(target.graph.sets)):
             yield replace(rule, end=MEMBER, what=number)
+
+
+def _constants(target: Target, rule: PathRule) -> list[int]:
+    """Labels of the constants that most walks from true atoms end at."""
+    net = target.graph.net
+    side = target.second if rule.shape == SECOND else target.first
+    if rule.head_constant != NOTHING:
+        other = target.first if rule.shape == SECOND else target.second
+        side = side[net.label[other] == rule.head_constant]
+    times = np.bincount(side, minlength=len(net.label)).astype(np.float64)
+    walks_back(net, np.array(_backward(rule.path), np.int64), times, np.empty(len(times)))
+    by_label = np.bincount(net.label, times)
+    return [int(label) for label in np.argsort(-by_label, kind="stable")[:CONSTANTS] if by_label[label] > 0]
 
 
 def _backward(path: tuple[int, ...]) -> tuple[int, ...]:
