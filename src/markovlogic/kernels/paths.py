@@ -255,8 +255,13 @@ def sample_paths(net, first, second, head, lengths, generator, found):
                 last, v = net.way[edge] ^ 1, net.neighbour[edge]
                 if _is_fact(last, v, y, head, x, y):
                     continue
-            for d in range(n_ways):
-                if not _holds(net, d, u, v) or _is_fact(d, u, v, head, x, y):
+            # every fact that closes the path: among those at u, or relation by relation where these are fewer
+            begin_u, few = net.around[u], net.around[u + 1] - net.around[u] <= n_ways
+            for turn in range(net.around[u + 1] - begin_u if few else n_ways):
+                d = net.way[begin_u + turn] if few else np.int64(turn)
+                if few and net.neighbour[begin_u + turn] != v:
+                    continue
+                if (not few and not _holds(net, d, u, v)) or _is_fact(d, u, v, head, x, y):
                     continue
                 for step in range(steps):
                     found[made, step] = found[begin, step]

@@ -61,6 +61,19 @@ def strength(
     return ((1 - rate) * true - rate * false) / max(error, 1e-9), error
 
 
+def bare(target: Target) -> Columns:
+    """No candidates: all atoms that are no facts are one observation."""
+    from scipy import sparse
+
+    n = len(target.first)
+    none = np.zeros(0, np.int64)
+    weight = np.append(np.ones(n), target.n_atoms - n)
+    sides = tuple(np.append(own, NOTHING) for own in (target.first, target.second))
+    fold = np.zeros(n + 1, np.int64)
+    matrix = sparse.csc_matrix((n + 1, 0))
+    return Columns(target, (), matrix, np.arange(n + 1) < n, weight, fold, sides, none.astype(float), none, none.astype(float), 0)
+
+
 class Judged(NamedTuple):
     """A candidate and its counts."""
 
@@ -87,8 +100,10 @@ def columns_of(
     false_at = _false_at(target)
     judged: list[Judged] = []
     seen = set()
-    # of bodies that say the same of all atoms, the shortest stays; those between both arguments come first, should time end
-    for at, rule in enumerate((*given, *sorted(candidates, key=lambda one: (one.shape != PAIRS, one.length)))):
+    # of bodies that say the same of all atoms, the shortest stays; where time may end, the most promising come first
+    if deadline.left is None:
+        candidates = sorted(candidates, key=lambda one: (one.shape != PAIRS, one.length))
+    for at, rule in enumerate((*given, *candidates)):
         is_given = at < len(given)
         if deadline.over and judged and not is_given:
             break

@@ -50,7 +50,7 @@ def with_couplings(
     n_atoms = sum(head.n_atoms for head in found.heads)
     if n_atoms > MOST_ATOMS or len(databases) > 1 or any(rule.given is not None for rule in found.rules) or found.others:
         why = f"{n_atoms:,} atoms" if n_atoms > MOST_ATOMS else "several databases" if len(databases) > 1 else "rules were given"
-        note = f"rules that read facts about {', '.join(sorted({*targets}))} were not tried as rules between open atoms: {why}"
+        note = f"{len(able):,} rules that read known facts of the heads were not tried as rules between open atoms: {why}"
         return replace(found, notes=(*found.notes, note))
     able.sort(key=lambda at: -abs(found.rules[at].weight) / max(found.rules[at].stderr, 1e-9))
     parts = _parts(model, databases[0], targets, seed)

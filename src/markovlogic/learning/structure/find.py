@@ -12,12 +12,13 @@ from markovlogic.errors import InputError, known_name
 from markovlogic.kernels.paths import NOTHING
 from markovlogic.language.show import show_formula
 from markovlogic.language.syntax import KNOWN, Model, Rule
-from markovlogic.learning.structure.columns import NEGATIVES, Columns, columns_of
+from markovlogic.learning.structure.columns import NEGATIVES, Columns, bare, columns_of
 from markovlogic.learning.structure.sampling import sampled
 from markovlogic.learning.structure.selection import (
     CLEARS,
     STRENGTHS,
     Fit,
+    fitted,
     held_out_values,
     option_chosen,
     path_of,
@@ -33,7 +34,8 @@ from markovlogic.system.progress import SILENT, Progress
 
 CANDIDATES = 1_000  # of each shape that a head has at most
 LENGTH = 3
-COUNTING = 0.4  # of a head's share of the time limit: for sampling and counting its candidates
+COUNTING = 0.25  # of a head's share of the time limit: for sampling and counting its candidates
+LEAST_SECONDS = 0.3  # of a head: with less of each, the last ones go without
 ALL, SAMPLED = "all", "sampled"
 DIGITS = 4  # of weights behind the point: standard errors are larger
 
@@ -100,17 +102,24 @@ def find(
     made: dict[int, tuple[Columns, list[Fit]]] = {}
     values: list[Float64] = []
     sizes: list[Float64] = []
-    n_candidates, is_cut = 0, False
+    n_candidates, n_unseen, is_cut = 0, 0, False
     progress.stage("candidates", len(order))
     for done, at in enumerate(order):
+        if deadline.over and not given.heads[at].rules:
+            columns = bare(heads[at])
+            made[at] = columns, [fitted(columns, np.zeros(0, np.int64), 0.0)] * len(STRENGTHS)
+            n_unseen += 1
+            continue
         left = deadline.left
-        share = deadline if left is None else Deadline(COUNTING * left / (len(order) - done))
+        seconds = None if left is None else max(left / (len(order) - done), LEAST_SECONDS)
+        whole = deadline if seconds is None else Deadline(seconds)
+        share = deadline if seconds is None else Deadline(COUNTING * seconds)
         candidates = [] if deadline.over else sampled(heads[at], search.length, CANDIDATES, (search.seed, at), share)
         columns = columns_of(heads[at], candidates, search.seed, share, given.heads[at].rules, is_open=search.is_open)
         is_cut |= share.over
         n_candidates += len(candidates)
-        fits = path_of(columns, STRENGTHS)
-        for all_of, own in zip((values, sizes), held_out_values(columns, STRENGTHS), strict=True):
+        fits = path_of(columns, STRENGTHS, deadline=whole)
+        for all_of, own in zip((values, sizes), held_out_values(columns, STRENGTHS, whole), strict=True):
             all_of.append(own)
         made[at] = _narrowed(columns, fits)
         progress.advance(done + 1, heads[at].text())
@@ -131,6 +140,8 @@ def find(
         notes.append(f"no rules use {', '.join(graph.skipped)}: they would be taken apart into too many relations")
     notes += on_given(model, rules, given)
     worries = ["the time limit ended the search before all candidates were counted"] if is_cut else []
+    if n_unseen:
+        worries.append(f"the time limit left no time for {n_unseen:,} of {len(heads):,} heads, which have no rules")
     worries += on_exclusive(heads)
     return Found(tuple(rules), tuple(given.others), tuple(notes), tuple(worries), n_candidates, graph, tuple(heads))
 

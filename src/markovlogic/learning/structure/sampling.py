@@ -21,14 +21,17 @@ SHAPES = (PAIRS, FIRST, SECOND)
 
 
 def sampled(target: Target, length: int, most: int, seed: Sequence[int], deadline: Deadline) -> list[PathRule]:
-    """At most so many candidate bodies of each shape and so many literals: those met most unevenly at true and false atoms."""
+    """At most so many candidate bodies of each shape and so many literals: those met most unevenly at true and false atoms.
+
+    Where time is limited these come first, and then those that are tried unmet.
+    """
     if not len(target.first):
         return []
     rng = np.random.default_rng(list(seed))
     generator = scalar_generator(np.random.SeedSequence(list(seed)))
     rows = [np.zeros((0, 5 + length), np.int64)]
     for turn in range(min(max(SAMPLES_A_FACT * len(target.first) // BATCH, FEWEST_ROUNDS), MOST_ROUNDS)):
-        if turn >= FEWEST_ROUNDS and deadline.over:
+        if turn and deadline.over:
             break
         first, second, true = _atoms(target, rng)
         lengths = 1 + rng.integers(0, length, len(first))
@@ -42,11 +45,12 @@ def sampled(target: Target, length: int, most: int, seed: Sequence[int], deadlin
     true_hits = np.bincount(of, found[:, 0])
     uneven = abs(2 * true_hits - hits) / np.sqrt(hits + 1)
     found = found[:, 1:]
-    made = [*_sets_at(target), *_single(target)]
+    met: list[PathRule] = []
     for shape in range(len(SHAPES)):
         own = np.flatnonzero((hits >= LEAST_HITS) & (found[at, 0] == shape))
         own = own[np.argsort(-uneven[own], kind="stable")][:most]
-        made += [_rule(row) for row in found[at[own]].tolist()]
+        met += [_rule(row) for row in found[at[own]].tolist()]
+    made = [*_sets_at(target), *_single(target), *met] if deadline.left is None else [*met, *_sets_at(target), *_single(target)]
     return [rule for rule in dict.fromkeys(made) if rule.shape != PAIRS or says_more(rule.path, (2 * target.number,))]
 
 

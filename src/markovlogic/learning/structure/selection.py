@@ -13,9 +13,10 @@ import numpy as np
 from markovlogic.kernels.paths import descend
 from markovlogic.learning.structure.columns import FOLDS, Columns
 from markovlogic.system.arrays import Bool, Float64, Int64
-from markovlogic.system.cancellation import current
+from markovlogic.system.cancellation import Deadline, current
 
 STRENGTHS = (12.0, 8.0, 5.5, 4.0, 3.0, 2.2)  # of the penalty, in standard errors of a weight of zero
+BLIND = 3  # the strength that is taken where nothing was held out
 ADDED = 40  # candidates that a round adds
 ROUNDS = 8
 CLEARS = (4.5, 3.0)  # standard errors from zero that a selected weight has at least: these are tried
@@ -115,15 +116,20 @@ def _bend(n: Float64, n_true: Float64, eta: Float64) -> Float64:
     return np.clip(mean, n * here, n * most)
 
 
-def path_of(columns: Columns, strengths: Sequence[float], among: Bool | None = None) -> list[Fit]:
+def path_of(
+    columns: Columns, strengths: Sequence[float], among: Bool | None = None, deadline: Deadline | None = None
+) -> list[Fit]:
     """The fit at each strength of the penalty: candidates are added by their gradients until none is left to add."""
     weight = columns.weight if among is None else columns.weight * among
     fit = fitted(columns, np.arange(columns.n_given), 1.0, among)
     made: list[Fit] = []
+    is_last = False
     for penalty in strengths:
-        if made and current().over:
+        if is_last:
             made.append(made[-1])
             continue
+        if made and (deadline or current()).over:  # one more stands for all that are left
+            penalty, is_last = min(penalty, strengths[BLIND]), True
         for _ in range(ROUNDS):
             eta = fit.log_odds(columns)
             rest = weight * (columns.truth - 1 / (1 + np.exp(-eta)))
@@ -142,7 +148,7 @@ def path_of(columns: Columns, strengths: Sequence[float], among: Bool | None = N
     return made
 
 
-def held_out_values(columns: Columns, strengths: Sequence[float]) -> tuple[Float64, Float64]:
+def held_out_values(columns: Columns, strengths: Sequence[float], deadline: Deadline | None = None) -> tuple[Float64, Float64]:
     """(n_folds, n_options) worth of predictions of what is left out, and how many rules each fold had found for it.
 
     Worth is in facts brought to the top of their candidates: reciprocal ranks, and log-likelihood.
@@ -150,11 +156,11 @@ def held_out_values(columns: Columns, strengths: Sequence[float]) -> tuple[Float
     n_options = len(strengths) * len(CLEARS)
     value, size = np.zeros((FOLDS, n_options)), np.zeros((FOLDS, n_options))
     for fold in range(FOLDS):
-        if current().over:
+        if (deadline or current()).over:
             break
         left_out = columns.fold == fold
         before: tuple[Int64, float] | None = None
-        for at, fit in enumerate(path_of(columns, strengths, ~left_out)):
+        for at, fit in enumerate(path_of(columns, strengths, ~left_out, deadline)):
             for level in reversed(range(len(CLEARS))):
                 fit = refitted(columns, fit, CLEARS[level], ~left_out)
                 if before is None or not np.array_equal(before[0], fit.chosen):
@@ -189,8 +195,12 @@ def _worth(columns: Columns, fit: Fit, left_out: Bool) -> float:
 def option_chosen(values: Float64, sizes: Float64) -> int:
     """The fewest rules whose gain is within a standard error of the best, where every rule has to gain its price.
 
+    Where time ended before anything was held out: few rules, that are sure.
+
     values, sizes: (n_blocks, n_options), of folds of all heads.
     """
+    if not values.any():
+        return BLIND * len(CLEARS)
     worth = values - PRICE * sizes / FOLDS
     best = int(worth.sum(axis=0).argmax())
     loss = worth[:, [best]] - worth
