@@ -359,7 +359,7 @@ class Maker:
             self.usable = ["Same", "Same", "Same", *(["P", "F"] if few else []), *(["C"] if few and has_kinds else [])]
         rules = [self._rule() for _ in range(rng.randint(1, 3))]
         if has_equivalence:
-            rules += _equivalence() + ([self._unlisted()] if rng.random() < 0.5 else [])
+            rules += equivalence() + ([self._unlisted()] if rng.random() < 0.5 else [])
         if has_hard:
             rules += [self._rule(hard=True) for _ in range(rng.choice((1, 1, 2)))]
         made = Case(self.domains, ["P"], rules)
@@ -553,7 +553,8 @@ def _same(left: str, right: str) -> Any:
     return ("atom", "Same", (left, right))
 
 
-def _equivalence() -> list[Rule]:
+def equivalence() -> list[Rule]:
+    """That Same is an equivalence relation."""
     return [
         Rule(None, _same("x", "x")),
         Rule(None, ("=>", _same("x", "y"), _same("y", "x"))),

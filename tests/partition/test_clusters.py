@@ -107,6 +107,15 @@ def test_hard_rules_that_no_world_obeys_are_refused_though_they_do_not_name_the_
         cluster(model, None, "Same")
 
 
+def test_hard_rules_that_put_constants_together_are_obeyed() -> None:
+    """No world has all of them alone, where chains begin; sums over partitions need no start."""
+    model = mln.Model.parse(
+        "thing = {A, B}\nkind = {K1, K2}\nC(thing, kind!)\nSame(thing, thing)\nSame(x, x).\nSame(x, y) => Same(y, x).\n"
+        "Same(x, y) ^ Same(y, z) => Same(x, z).\nC(A, k) v Same(x, y).\n"
+    )
+    assert mln.cluster(model, None, "Same").table().to_pydict()["cluster"] == [0, 0]
+
+
 def test_concerns_are_reported_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y).\n")
     (tmp_path / "m.db").write_text("0.9 Same(B, A)\nCand(A, B)\nCand(C, C)\n")

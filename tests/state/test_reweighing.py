@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import markovlogic as mln
-from markovlogic.state import answering
+from markovlogic.state import reweighing
 from markovlogic.state.reweighing import OldWorlds, reweighed
 
 SIDE = 4
@@ -59,14 +59,14 @@ def test_answers_after_small_moves_stay_within_their_errors(tmp_path) -> None:
 
 def test_worlds_weighed_the_wrong_way_round_are_seen(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted error: no move at all, and an allowance that takes every move."""
-    monkeypatch.setattr(answering, "LARGEST_ERROR", 1.0)
-    monkeypatch.setattr(answering, "LEAST_SHARE", 0.0)
+    monkeypatch.setattr(reweighing, "LARGEST_ERROR", 1.0)
+    monkeypatch.setattr(reweighing, "LEAST_SHARE", 0.0)
 
     def backwards(network, parts, old):
         weight, bias = 2 * network.clause_weight - old.clause_weight, 2 * network.atom_bias - old.atom_bias
         return reweighed(network, parts, replace(old, clause_weight=weight, atom_bias=bias))
 
-    monkeypatch.setattr(answering, "reweighed", backwards)
+    monkeypatch.setattr(reweighing, "reweighed", backwards)
     z, weighed = z_values(tmp_path, range(6), [(0.36, 0.4)])
     assert weighed == 6
     assert np.abs(np.mean(z)) * np.sqrt(6) > stats.norm.isf(0.5e-6)

@@ -184,10 +184,10 @@ def _clustered(
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     n, code = len(domain), problem.atoms.codes(predicate)
     sure = statuses.code[statuses.status == TRUE]
-    with rules_named(problem.model.rules):
-        own.network.start_worlds(1, np.random.SeedSequence(0), "satisfying")  # or there is no world
     number, before = problem.atoms.numbers(predicate, code), None if state is None else state[0]
     run = _Run(own, sampling, number, apart, before) if len(code) or own.listed else None
+    if run is None:
+        _require_world(own, own.network)
     values = Values.exact(np.zeros(0)) if run is None else run.values
     probability = np.concatenate([values.probability, np.ones(len(sure))])
     pairs = Pairs.of(n, np.concatenate([code, sure]), probability, np.concatenate([values.stderr, np.zeros(len(sure))]))
@@ -237,6 +237,8 @@ class _Run:
         with own.analysis.watch("sample"):
             own.analysis.progress.stage("solve")
             self.solved = solve_parts(self.network, self.parts, self.wanted, deadline_share=SOLVING_SHARE, error=LEFT_OUT)
+        done = self.solved.parts if self.known is None else self.solved.parts | self.known.known
+        _require_world(own, only(self.network, self.parts, ~done))
         left = self.wanted & ~self.solved.parts
         self.sampled: Bool = left[self.parts.of_row[self.row]] & ~self.network.decided(self.row)
         self.values = Values.exact(self.solved.marginal[self.row])
@@ -262,8 +264,6 @@ class _Run:
     def _drawn(self, sampling: Sampling, network: PartitionNetwork, rows: Int32) -> RunResult:
         """Chains over what is left, of which some draws are kept."""
         problem = self.own.analysis.prepared.problem
-        if (fault := confining(problem, network)) is not None:
-            raise UnsupportedError(fault)
         if sampling.draws is None and sampling.target_stderr is None:
             sampling = replace(sampling, target_stderr=TARGET)
         schedule = sampling.schedule(METHOD.chains)
@@ -352,6 +352,15 @@ def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs, *, alone:
             what = f"{np.count_nonzero(against):,} of {favoured:,} atoms of {predicate} that soft evidence favours"
             found.append(f"{what} are false by hard rules")
     return tuple(found)
+
+
+def _require_world(own: PartitionAnalysis, network: PartitionNetwork) -> None:
+    """Refuse parts that are not solved where they have no world, or where chains could not reach all of them."""
+    problem = own.analysis.prepared.problem
+    if (fault := confining(problem, network)) is not None:
+        raise UnsupportedError(fault)
+    with rules_named(problem.model.rules):
+        network.start_worlds(1, np.random.SeedSequence(0), "satisfying")
 
 
 def _require_equivalence(own: PartitionAnalysis, predicate: str) -> None:

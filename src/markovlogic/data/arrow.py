@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.evidence import Domain, decode
-from markovlogic.language.syntax import show_constant
+from markovlogic.language.syntax import show_constants
 
 
 def numpy_numbers(column: Any) -> npt.NDArray[Any]:
@@ -32,11 +32,20 @@ def arrow_texts(texts: Sequence[str], *, large: bool = False) -> Any:
     """Strings as an Arrow array, of 64-bit offsets where `large`."""
     import pyarrow as pa
 
-    encoded = [text.encode() for text in texts]
-    start = np.zeros(len(encoded) + 1, np.int64 if large else np.int32)
-    np.cumsum([len(text) for text in encoded], out=start[1:])
+    whole, length = utf8(texts)
+    start = np.zeros(len(texts) + 1, np.int64 if large else np.int32)
+    np.cumsum(length, out=start[1:])
     kind = pa.large_string() if large else pa.string()
-    return pa.Array.from_buffers(kind, len(encoded), [None, pa.py_buffer(start), pa.py_buffer(b"".join(encoded))])
+    return pa.Array.from_buffers(kind, len(texts), [None, pa.py_buffer(start), pa.py_buffer(whole)])
+
+
+def utf8(texts: Sequence[str]) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """Strings as bytes, one after the other, and the number of bytes of each."""
+    whole = "".join(texts)
+    if whole.isascii():
+        return whole.encode(), np.fromiter(map(len, texts), np.int64, len(texts))
+    encoded = [text.encode() for text in texts]
+    return b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(encoded))
 
 
 def arrow_text(text: str, *, large: bool = False) -> Any:
@@ -58,10 +67,10 @@ def atom_names(predicate: str, code: npt.NDArray[np.int64], sizes: tuple[int, ..
     before = [f"{predicate}(", *[""] * (len(sizes) - 1)]
     behind = [*[""] * (len(sizes) - 1), ")"]
     texts = [
-        [f"{before[position]}{show_constant(name)}{behind[position]}" for name in domain.names]
+        [f"{before[position]}{name}{behind[position]}" for name in show_constants(domain.names)]
         for position, domain in enumerate(domains)
     ]
-    longest = sum(1 + max((len(text.encode()) for text in column), default=0) for column in texts)
+    longest = sum(1 + int(utf8(column)[1].max(initial=0)) for column in texts)
     large = longest * len(code) >= 2**31
     columns = [arrow_texts(column, large=large).take(arrow_numbers(args[:, position])) for position, column in enumerate(texts)]
     if len(columns) == 1:

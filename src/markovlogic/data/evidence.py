@@ -41,6 +41,13 @@ class Domain(Pickled):
             raise InputError(f"unknown constant {name} of type {self.type_name}", hint=nearest(name, self.names))
         return found
 
+    def numbers(self, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+        """(n,) the number of each of other names, -1 where it is unknown; quick where the same names come first here."""
+        if self.names[: len(names)] == names:
+            return np.arange(len(names))
+        number_of = self.number_of
+        return np.fromiter((number_of.get(name, -1) for name in names), np.int64, len(names))
+
     def extended(self, names: Iterable[str]) -> Domain:
         """This domain with more constants at its end; known ones are skipped."""
         return Domain(self.type_name, tuple(dict.fromkeys((*self.names, *names))), self.integers)

@@ -73,10 +73,7 @@ def _renumbered(model: Model, name: str, evidence: Evidence, domains: Mapping[st
     own = evidence.facts[name]
     args = np.empty(own.args.shape, np.int32)
     for position, type_name in enumerate(model.predicates[name].types):
-        number_of = domains[type_name].number_of
-        names = evidence.domains[type_name].names
-        number = np.fromiter((number_of[one] for one in names), np.int32, len(names))
-        args[:, position] = number[own.args[:, position]]
+        args[:, position] = domains[type_name].numbers(evidence.domains[type_name].names)[own.args[:, position]]
     return _Rows(args, own.truth, own.log_odds, own.number)
 
 

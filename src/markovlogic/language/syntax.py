@@ -7,7 +7,7 @@ Places are for messages only and never take part in equality.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from markovlogic.errors import Place
 
 NOWHERE = Place("<text>")
 BARE_CONSTANT = re.compile(r"[A-Z0-9][A-Za-z0-9_-]*\Z")
+_BARE_CONSTANTS = re.compile(r"(?:[A-Z0-9][A-Za-z0-9_-]*\n)*+\Z")
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,14 @@ def show_constant(name: str) -> str:
         return name
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return f'"{escaped}"'
+
+
+def show_constants(names: Sequence[str]) -> Sequence[str]:
+    """Each constant as `show_constant` writes it; quick where all are written bare."""
+    lines = "\n".join((*names, ""))
+    if lines.count("\n") == len(names) and _BARE_CONSTANTS.match(lines):
+        return names
+    return [show_constant(name) for name in names]
 
 
 def tree_depth(formula: Formula) -> int:

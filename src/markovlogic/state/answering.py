@@ -14,23 +14,13 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.by_component import in_stream
 from markovlogic.methods.planner import Planned, final_plan, plan_of_part
 from markovlogic.networks.base import NetworkKind
-from markovlogic.networks.components import components, part_of
 from markovlogic.problem.names import atom_name
 from markovlogic.results.answers import Answer, Values, combine
 from markovlogic.results.marginals import Account
 from markovlogic.results.queries import QueryEvent, of_atoms
 from markovlogic.state.changes import touched
-from markovlogic.state.keys import ConstantKeys, clause_keys, component_digests
-from markovlogic.state.reweighing import (
-    FEWEST_CHAINS,
-    LARGEST_ERROR,
-    LEAST_SHARE,
-    MOST_ATOMS,
-    OldWorlds,
-    has_plain_conditionals,
-    reweighed,
-    shape_digests,
-)
+from markovlogic.state.keys import ConstantKeys, component_digests
+from markovlogic.state.reweighing import FEWEST_CHAINS, Weighable, moved_a_little
 from markovlogic.state.saved import NOWHERE, SavedEvent, SavedRun, SavedState, concerns_about_kept, digest_of_all
 from markovlogic.state.snapshot import Snapshot, difference
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, each_once
@@ -69,8 +59,9 @@ def remembered(analysis: Analysis, options: InferOptions, kept: SavedState) -> R
             return _as_a_whole(planned)
         return _Run.of_all(planned.analysis, options, kept).of(planned)
     with analysis.watch("ground"):
-        key = ConstantKeys(analysis.prepared.problem).of_open_atoms()
-        inside = touched(analysis.prepared, analysis.query, key, kept, analysis.memory_limit)
+        keys = ConstantKeys(analysis.prepared.problem)
+        key = keys.of_open_atoms()
+        inside = touched(analysis.prepared, analysis.query, keys, key, kept, analysis.memory_limit)
     if inside is None:
         return _Run.of_all(analysis.grounded, options, kept).of(None)
     with database_for(analysis.memory_limit, analysis.workspace.threads) as database:
@@ -161,38 +152,17 @@ class _Run:
     def _reweigh(self) -> None:
         """Take components as known whose weights moved a little, with the answers that their old worlds give."""
         assert self.part is not None
-        network, parts, kept = self.part.ground_network, self.part.parts, self.kept
-        found = kept.find_shape(shape_digests(network, parts, self.key[self.inside]))
-        candidate = (found != NOWHERE) & self.solved_now[: self.n_ground]
+        candidate = self.solved_now[: self.n_ground].copy()
         for event in self.query.open_events:
             own = self._components_of(event)
             candidate[own[own < self.n_ground]] = False
-        candidate[candidate] = usable_runs(kept, self.options)[kept.run_of[kept.weighed[found[candidate]]]]
-        keep = candidate[parts.component_of]
-        if not 0 < np.count_nonzero(keep) <= MOST_ATOMS:
-            return
-        part = part_of(network, keep, log_constant=0.0)
-        own_parts, row = components(part), self.row[self.inside][keep[: network.n_atoms]]
-        place = kept.world_row[row]
-        key = clause_keys(part, kept.key[row, 0])
-        drawn, weight = kept.drawn[place], kept.clause_weight[np.searchsorted(kept.clause_key, key)]
-        new = reweighed(
-            part, own_parts, OldWorlds(kept.worlds[place], kept.chains, drawn[:, 0], drawn[:, 1], drawn[:, 2], weight)
-        )
-        answered = kept.answered[row]
-        largest = np.maximum(self.options.sampling.target_stderr or LARGEST_ERROR, 1.5 * drawn[:, 1])
-        refused = new.worth < LEAST_SHARE
-        refused[own_parts.component_of[answered & ~(new.stderr <= largest)]] = True
-        number = np.flatnonzero(candidate)
-        takes = number[~refused]
-        self.known[takes] = kept.weighed[found[takes]]
-        self.solved_now[takes], self.reweighed[takes] = False, True
-        moved = answered & ~refused[own_parts.component_of]
-        value = kept.value.copy()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ess = value[row, 3] * np.where(new.stderr > 0, drawn[:, 1] / new.stderr, 1.0) ** 2
-        value[row[moved]] = np.column_stack([new.probability, new.stderr, value[row, 2], ess])[moved]
-        self.kept = replace(kept, value=value)
+        usable, wanted = usable_runs(self.kept, self.options), self.options.sampling.target_stderr
+        atoms = (self.key[self.inside], self.row[self.inside])
+        moved = moved_a_little(self.part.ground_network, self.part.parts, *atoms, candidate, usable, self.kept, wanted)
+        if moved is not None:
+            self.known[moved.component] = moved.known
+            self.solved_now[moved.component], self.reweighed[moved.component] = False, True
+            self.kept = replace(self.kept, value=moved.value)
 
     def _components_of(self, event: QueryEvent) -> Int64:
         return each_once(self.component[np.concatenate(event.cubes) >> 1])
@@ -340,7 +310,7 @@ class _Run:
             world_row[order],
             worlds,
             drawn,
-            *self._weighed(answer, world_row, chains),
+            *self._weighable(answer, world_row, chains),
             chains,
             learned,
             tuple(runs),
@@ -417,39 +387,20 @@ class _Run:
         learned = dict(old.learned if ended is None else ended.learned)
         return world_row, np.concatenate(words), np.concatenate(drawn), chains, learned
 
-    def _weighed(self, answer: Answer, world_row: Int32, chains: int) -> tuple[Int32, UInt64, UInt64, Float64, Int32]:
-        """Components whose worlds can be weighed anew, their shapes, and their clauses: keys, weights, component."""
-        old, nothing = self.kept, SavedState.nothing()
-        number, shape = [nothing.weighed], [nothing.shape]
-        key, weight, part = [nothing.clause_key], [nothing.clause_weight], [nothing.clause_part]
+    def _weighable(self, answer: Answer, world_row: Int32, chains: int) -> Weighable:
+        """What later runs need to weigh worlds anew: of components that stay, and of those whose chains ended now."""
+        old, found = self.kept, [Weighable.nothing()]
         if chains == old.chains and len(old.weighed):
             now_of = np.full(len(old.digest), NOWHERE, np.int32)
             stays = np.flatnonzero(~self.solved_now & (self.known != NOWHERE))
             now_of[self.known[stays]] = stays
-            own = now_of[old.weighed] != NOWHERE
-            number.append(now_of[old.weighed[own]])
-            shape.append(old.shape[own])
-            clause = own[old.clause_part]
-            key.append(old.clause_key[clause])
-            weight.append(old.clause_weight[clause])
-            part.append((np.cumsum(own) - 1)[old.clause_part[clause]].astype(np.int32))
+            found.append(Weighable.kept(old, now_of))
         if answer.ended is not None and self.part is not None:
             network, parts = self.part.ground_network, self.part.parts
-            new = self.solved_now[: self.n_ground] & has_plain_conditionals(network, parts)
+            new = self.solved_now[: self.n_ground].copy()
             new[parts.component_of[: network.n_atoms][world_row[self.inside] == NOWHERE]] = False
-            of_clause = parts.component_of[network.clause_literal[network.clause_start[:-1]] >> 1]
-            clause = new[of_clause]
-            place = np.cumsum(new) - 1 + len(number[-1])
-            number.append(np.flatnonzero(new).astype(np.int32))
-            shape.append(shape_digests(network, parts, self.key[self.inside])[new])
-            own_key = np.concatenate([self.key[self.inside, 0], np.zeros(network.n_hidden, np.uint64)])
-            key.append(clause_keys(network, own_key)[clause])
-            weight.append(network.clause_weight[clause])
-            part.append(place[of_clause[clause]].astype(np.int32))
-        every = np.concatenate(key)
-        order = np.argsort(every, kind="stable")
-        columns = (every[order], np.concatenate(weight)[order], np.concatenate(part)[order])
-        return np.concatenate(number), np.concatenate(shape), *columns
+            found.append(Weighable.drawn(network, parts, self.key[self.inside], new))
+        return Weighable.joined(found)
 
     def _events(self, answer: Answer) -> dict[str, SavedEvent]:
         found = {}

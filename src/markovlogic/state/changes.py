@@ -31,10 +31,12 @@ FEW = 1000  # atoms that differ, whatever the share
 LARGEST_SHARE = 0.2  # of listed atoms that may differ, and of open atoms that may be touched: else all is grounded
 
 
-def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: SavedState, memory_limit: int) -> Bool | None:
+def touched(
+    prepared: PreparedProblem, query: ResolvedQuery, keys: ConstantKeys, key: UInt64, kept: SavedState, memory_limit: int
+) -> Bool | None:
     """(n_atoms,) the open atoms that a change can have touched; None where all should be grounded.
 
-    key: (n_atoms, 2) of the open atoms.
+    keys: of the constants; key: (n_atoms, 2) of the open atoms.
     """
     snapshot, problem = kept.snapshot, prepared.problem
     if snapshot is None or snapshot.rules != rules_digest(prepared):
@@ -64,7 +66,7 @@ def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: 
         before = _met(old, lowered, changed.before, memory_limit)
         if before is None:
             return None
-        rows = kept.find(ConstantKeys(old).of_open_atoms()[before])
+        rows = kept.find(ConstantKeys(old, keys).of_some(before))
         hit[kept.component[rows[rows != NOWHERE]]] = True
     inside = _closed(problem, query, kept, row, inside, hit)
     return None if inside.sum() > max(FEW, LARGEST_SHARE * len(inside)) else inside

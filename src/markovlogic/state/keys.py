@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from markovlogic.data.arrow import utf8
 from markovlogic.data.evidence import decode
 from markovlogic.networks.components import Components
 from markovlogic.networks.ground import GroundNetwork
@@ -34,28 +35,40 @@ def text_keys(texts: Sequence[str]) -> UInt64:
     """(n, 2) the key of each text: the sum of the hashes of its bytes, each with its place."""
     found = np.zeros((len(texts), 2), np.uint64)
     for begin in range(0, len(texts), TEXTS_AT_ONCE):
-        encoded = [text.encode() for text in texts[begin : begin + TEXTS_AT_ONCE]]
-        start = offsets([len(text) for text in encoded])
-        byte = np.frombuffer(b"".join(encoded), np.uint8).astype(np.uint64)
+        whole, length = utf8(texts[begin : begin + TEXTS_AT_ONCE])
+        start = offsets(length)
+        byte = np.frombuffer(whole, np.uint8).astype(np.uint64)
         place = (np.arange(len(byte)) - np.repeat(start[:-1], np.diff(start))).astype(np.uint64)
         for lane, odd in enumerate(_ODD):
             own = mixed(mixed(place + np.uint64(odd)) + byte)
-            found[begin : begin + len(encoded), lane] = mixed(row_sums(own, start) + np.diff(start).astype(np.uint64))
+            found[begin : begin + len(length), lane] = mixed(row_sums(own, start) + np.diff(start).astype(np.uint64))
     return found
 
 
 class ConstantKeys:
-    """Keys of the constants of each type, made when they are first needed."""
+    """Keys of the constants of each type, made when they are first needed; like: those of a problem with many of the same."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, like: ConstantKeys | None = None) -> None:
+        self.problem, self.like = problem, like
         self._of_type: dict[str, UInt64] = {}
 
     def of_type(self, type_name: str) -> UInt64:
         """(n_constants, 2)."""
         found = self._of_type.get(type_name)
         if found is None:
-            found = self._of_type[type_name] = text_keys(self.problem.domains[type_name].names)
+            found = self._of_type[type_name] = self._new(type_name)
+        return found
+
+    def _new(self, type_name: str) -> UInt64:
+        names = self.problem.domains[type_name].names
+        if self.like is None or type_name not in self.like.problem.domains:
+            return text_keys(names)
+        number = self.like.problem.domains[type_name].numbers(names)
+        known = number >= 0
+        found = np.empty((len(names), 2), np.uint64)
+        found[known] = self.like.of_type(type_name)[number[known]]
+        if not known.all():
+            found[~known] = text_keys([names[n] for n in np.flatnonzero(~known).tolist()])
         return found
 
     def of_codes(self, predicate: str, code: Int64) -> UInt64:
@@ -72,6 +85,15 @@ class ConstantKeys:
         atoms = self.problem.atoms
         parts = [self.of_codes(name, atoms.codes(name)) for name in atoms.predicates]
         return np.concatenate([np.zeros((0, 2), np.uint64), *parts])
+
+    def of_some(self, numbers: Int64) -> UInt64:
+        """(n, 2) keys of some open atoms, by increasing numbers."""
+        atoms, parts = self.problem.atoms, [np.zeros((0, 2), np.uint64)]
+        for name in atoms.predicates:
+            own = atoms.range_of(name)
+            begin, end = np.searchsorted(numbers, (own.start, own.stop))
+            parts.append(self.of_codes(name, self.problem.statuses[name].unrank(numbers[begin:end] - own.start)))
+        return np.concatenate(parts)
 
 
 def component_digests(network: GroundNetwork, parts: Components, atom_keys: UInt64) -> UInt64:

@@ -115,7 +115,9 @@ class SavedState:
         """(n,) the row of each key, NOWHERE where it is not there."""
         if not len(self.key):
             return np.full(len(key), NOWHERE, np.int64)
-        at = np.minimum(np.searchsorted(self.key[:, 0], key[:, 0]), len(self.key) - 1)
+        order, at = np.argsort(key[:, 0]), np.empty(len(key), np.int64)
+        at[order] = np.searchsorted(self.key[:, 0], key[order, 0])  # far quicker in order, as memory is near
+        at = np.minimum(at, len(self.key) - 1)
         return np.where((self.key[at] == key).all(axis=1), at, NOWHERE)
 
     def find_component(self, digest: UInt64) -> Int64:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from markovlogic.data.arrow import utf8
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, codes, decode
 from markovlogic.problem import Problem, Statuses, with_statuses
 from markovlogic.problem.prepare import PreparedProblem
@@ -45,9 +46,8 @@ class Snapshot:
         """Everything as arrays; names as one text for each type."""
         found: dict[str, np.ndarray] = {}
         for name, names in self.constants.items():
-            texts = [one.encode() for one in names]
-            found[f"constants.{name}"] = np.frombuffer(b"".join(texts), np.uint8)
-            found[f"lengths.{name}"] = np.array([len(one) for one in texts], np.int64)
+            whole, found[f"lengths.{name}"] = utf8(names)
+            found[f"constants.{name}"] = np.frombuffer(whole, np.uint8)
         for name, own in self.statuses.items():
             found[f"code.{name}"], found[f"status.{name}"] = own.code, own.status
         for name, soft in self.soft.items():
@@ -78,7 +78,12 @@ class Snapshot:
             text, end = column(f"constants.{name}", np.uint8).tobytes(), offsets(column(f"lengths.{name}", np.int64))
             if (np.diff(end) < 0).any() or end[-1] != len(text):
                 raise ValueError(f"constants of {name} are cut short")
-            constants[name] = tuple(text[a:b].decode() for a, b in zip(end[:-1].tolist(), end[1:].tolist(), strict=True))
+            pieces = list(zip(end[:-1].tolist(), end[1:].tolist(), strict=True))
+            if text.isascii():
+                whole = text.decode()
+                constants[name] = tuple([whole[a:b] for a, b in pieces])
+            else:
+                constants[name] = tuple([text[a:b].decode() for a, b in pieces])
         statuses = {}
         for name, (sizes, default) in facts["statuses"].items():
             code, status = column(f"code.{name}", np.int64), column(f"status.{name}", np.int8)
@@ -138,11 +143,7 @@ def difference(before: Snapshot, prepared: PreparedProblem) -> Difference | None
     grown, shrunk = set(), set()
     for name, domain in problem.domains.items():
         old = before.constants.get(name, ())
-        if old == domain.names:
-            number[name] = back[name] = np.arange(len(old))
-            continue
-        of = domain.number_of
-        number[name] = np.fromiter((of.get(one, -1) for one in old), np.int64, len(old))
+        number[name] = domain.numbers(old)
         back[name] = np.full(len(domain), -1, np.int64)
         back[name][number[name][number[name] >= 0]] = np.flatnonzero(number[name] >= 0)
         if (back[name] < 0).any():
