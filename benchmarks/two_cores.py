@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from benchmarks.test_gibbs import Ours, random_clauses
 
-SIZES = {"in the cache": 2_000, "beyond it": 60_000}  # atoms
+SIZES = {"in the cache": 2_000, "beyond it": 40_000}  # atoms
 ROUNDS = 3
 
 
@@ -28,7 +28,7 @@ def side(atoms: int) -> Ours:
 
 def sweeps(atoms: int) -> int:
     """As many as take some tenths of a second."""
-    return max(2, 6_000_000 // atoms)
+    return max(2, 2_000_000 // atoms)
 
 
 def worker(atoms: int) -> None:
