@@ -82,7 +82,6 @@ def test_blocks_and_labels(engine: dict[str, Any], monkeypatch: pytest.MonkeyPat
     one, other = (mln.link(table(rows), labels=labels, **own) for own in ({}, engine))
     assert len(one.blocking) > 20
     same(one, other)
-    assert other.why("r0", "r1") is not None
 
 
 def test_sources_without_duplicates_and_rules_of_the_user() -> None:

@@ -19,7 +19,7 @@ from markovlogic.grounding.backends.spark import Spark
 from markovlogic.system import cancellation
 
 SAIL = "sail"
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 KEPT = 30 * 24 * 3600  # seconds that a server which is started here keeps a session; Sail's own 900 end long queries
 PIECES_A_CORE = 2  # that shuffles have in a session that is started here; Spark's own 200 take minutes for tiny data
 RETRIES, RETRIES_HERE = 8, 4  # of calls that find nobody: some 3 minutes, and 4 seconds on this machine
