@@ -21,7 +21,7 @@ from markovlogic.system.arrays import Float64, Int32, Int64
 from markovlogic.system.progress import Progress
 
 # of parts that are too large to be solved exactly: as many draws as visits of pairs allow
-CHAINS, VISITS, LEAST_DRAWS, MOST_DRAWS = 8, 100_000_000, 60, 1000
+CHAINS, VISITS, LEAST_DRAWS, MOST_DRAWS = 8, 100_000_000, 60, 2500
 
 
 def link(
