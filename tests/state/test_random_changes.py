@@ -79,6 +79,14 @@ def test_weights_of_formulas_that_are_always_true_count_in_log_z(tmp_path: Path)
         assert result.run.log_z == pytest.approx(weight + np.log(2.0), abs=1e-12)
 
 
+def test_no_world_elsewhere_is_refused_too(tmp_path: Path) -> None:
+    """What the query does not reach has no world: one thing cannot be of two kinds."""
+    text = "thing = {A}\nkind = {K1, K2}\nQ(thing)\nC(thing, kind!)\n0.4 Q(x)\nEXIST v C(v, k).\n"
+    for state in (None, tmp_path / "state"):
+        with pytest.raises(mln.MarkovLogicError, match="no world satisfies"):
+            mln.infer(mln.Model.parse(text), (), "Q", state=state)
+
+
 def test_an_untouched_component_keeps_its_answer_bit_by_bit(tmp_path: Path) -> None:
     model = mln.Model.parse("P(thing)\nR(thing, thing)\n0.7 P(x)\n1.1 R(x, y) => (P(x) <=> P(y))\n")
     pairs = [f"R(A{n},A{n + 1})" for n in range(6)] + [f"R(B{n},B{n + 1})" for n in range(6)]

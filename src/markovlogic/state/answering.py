@@ -14,6 +14,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.by_component import in_stream
 from markovlogic.methods.planner import Planned, final_plan, plan_of_part
 from markovlogic.networks.base import NetworkKind
+from markovlogic.networks.components import part_of
 from markovlogic.problem.names import atom_name
 from markovlogic.results.answers import Answer, Values, combine
 from markovlogic.results.marginals import Account
@@ -115,6 +116,7 @@ class _Run:
         self.digest = np.concatenate([digest, kept.digest[rest]])
         self.known = np.concatenate([kept.find_component(digest), rest])
         self.solved_now = ~self._kept_components()
+        self._require_worlds_elsewhere()
         self.reweighed = np.zeros(len(self.digest), np.bool_)
         if kept.chains >= FEWEST_CHAINS and self.solved_now[: self.n_ground].any():
             self._reweigh()
@@ -148,6 +150,19 @@ class _Run:
         while wrong := [own for own in tied if stays[own].any() and not stays[own].all()]:
             stays[np.concatenate(wrong)] = False
         return np.asarray(stays, np.bool_)
+
+    def _require_worlds_elsewhere(self) -> None:
+        """Refuse new components that nothing asks of and hard rules leave no world: nothing has an answer then."""
+        if self.part is None:
+            return
+        network, component_of = self.part.ground_network, self.part.parts.component_of
+        hard = network.clause_literal[network.clause_start[network.n_soft : network.n_clauses]] >> 1
+        checked = np.zeros(self.n_ground, np.bool_)
+        checked[component_of[np.concatenate([hard, np.flatnonzero(np.isinf(network.atom_bias))])]] = True
+        checked &= ~self.solved_now[: self.n_ground] & (self.known[: self.n_ground] == NOWHERE)
+        if checked.any():
+            part = part_of(network, checked[component_of], log_constant=0.0)
+            part.start_worlds(1, np.random.SeedSequence(0), "satisfying")
 
     def _reweigh(self) -> None:
         """Take components as known whose weights moved a little, with the answers that their old worlds give."""
