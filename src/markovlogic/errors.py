@@ -11,6 +11,7 @@ Anything else that escapes is a bug of ours (exit code 70).
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -130,6 +131,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return ""
     close = difflib.get_close_matches(name, names[:100_000], n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def nearest_file(path: str, ending_as: str = "") -> str:
+    """The same advice for a file that is not there, from the files of its folder that end so."""
+    folder, name = os.path.split(path)
+    try:
+        there = sorted(other for other in os.listdir(folder or ".") if other.endswith(ending_as))
+    except OSError:
+        return f"folder not found: {folder}"
+    stem, ending = os.path.splitext(name)
+    stems = {os.path.splitext(other)[0]: other for other in there}
+    stems |= {os.path.splitext(other)[0]: other for other in there if other.endswith(ending)}
+    close = difflib.get_close_matches(stem, list(stems)[:100_000], n=1, cutoff=0.6) if len(stem) <= LONGEST_NAME else []
+    return f"did you mean {stems[close[0]]}?" if close else ""
 
 
 def known_name(value: str, what: str, there: Sequence[str], later: Sequence[str] = ()) -> str:

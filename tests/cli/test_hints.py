@@ -49,6 +49,13 @@ def test_cross_validation_without_progress_and_tables(folder, capsys):
         (["inferr", "m.mln"], "infer"),
         (["zzz"], "hint: mln --help lists the commands"),
         (["infer", "a.db", "-e", "m.mln", "-q", "S"], "this is an evidence file, not a rule file (rules come first"),
+        (["infer", "m.mln", "-e", "aa.db", "-q", "S"], "aa.db: no such file (did you mean a.db?)"),
+        (["infer", "mm.mln", "-e", "zzz.db", "-q", "S"], "mm.mln: no such file (did you mean m.mln?)"),
+        (["infer", "a.mln", "-q", "S"], "a.mln: no such file\n"),
+        (["infer", "w.mln", "-e", "all.db", "-q", "S"], "note: no rows: every atom of the query is known from evidence"),
+        (["infer", "m.mln", "-q", "S", "--draws", "many"], "expected a whole number, found many"),
+        (["infer", "m.mln", "-q", "S", "--time-limit", "soon"], "expected a number, found soon"),
+        (["map", "w.mln", "-q", "S", "--method", "gibbs"], "unknown map method gibbs; available: auto, maxwalksat, ilp"),
         (["explain", "m.mln", "-e", "m.mln", "-q", "S"], "a rule file in place of evidence (rules come first"),
         (["explain", "m.mln", "-e", "F=f.csv", "-q", "S"], "its cells are separated by semicolons"),
         (
@@ -61,6 +68,8 @@ def test_hints(folder, capsys, arguments, says):
     (folder / "f.csv").write_text("a;b\nA;B\n")
     (folder / "g.csv").write_text("a,b\nA,B\n")
     (folder / "s.csv").write_text("a\nA\n")
+    (folder / "w.mln").write_text("S(p)\n0.5 S(x)\n")
+    (folder / "all.db").write_text("S(A)\n")
     main(arguments)
     assert says in capsys.readouterr().err
 

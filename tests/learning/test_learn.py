@@ -208,7 +208,7 @@ def test_priors(tmp_path: Path) -> None:
     assert 3 - 4 / (1 + math.exp(-l1)) == pytest.approx(1 / 2, abs=1e-4)
     assert mln.learn(model, table, "S", prior="l1:0.5").weights[0].weight == 0
     chosen = mln.learn(model, table, "S")
-    assert any("was chosen by a fifth of the atoms" in note for note in chosen.notes)
+    assert any("was chosen by cross-validation: a fifth of the atoms" in note for note in chosen.notes)
 
 
 def test_hidden_atoms_are_summed_over() -> None:

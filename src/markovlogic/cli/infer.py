@@ -139,6 +139,10 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, explained
         with atomic_file(STANDARD_OUTPUT) as file:
             write_lines(result, file)
     if not quiet:
+        if not len(result) and (output is not None or not sys.stdout.isatty()):  # the table on a terminal says so itself
+            from markovlogic.report.tables import NO_ROWS
+
+            show_message(f"note: {NO_ROWS}")
         for remark in result.remarks:
             show_message(f"note: {remark}")
     concerns = result.concerns()

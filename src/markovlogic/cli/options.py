@@ -387,7 +387,7 @@ def read_settings(
 
     def elsewhere(name: str) -> str:
         methods = f"; {name} is one of {', '.join(having)}" if (having := methods_with(name)) else ""
-        whose = f"a method whose settings are meant is named with --method{methods}" if method == AUTO else ""
+        whose = f"for a setting of a method, name the method with --method{methods}" if method == AUTO else ""
         return others_with(name) or whose
 
     owners = [] if named == NONE else [table.owner_of(named, rank, ratio)]

@@ -16,6 +16,8 @@ READERS = {
     float: (re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.IGNORECASE), float),
 }
 
+NUMBERS = {int: "a whole number", float: "a number"}
+
 
 class _ReadsPlain:
     """Puts our reader before that of each parameter, and goes on as typer does."""
@@ -58,4 +60,9 @@ class _Quick:
             if pattern.fullmatch(value):
                 return read(value)
         self.parameter._runtime_param = None
-        return self.parameter.get_runtime_param().coerce(value, param=param, ctx=ctx)
+        try:
+            return self.parameter.get_runtime_param().coerce(value, param=param, ctx=ctx)
+        except Exception as error:
+            if self.annotation in NUMBERS and "unable to parse" in str(getattr(error, "message", "")):
+                error.message = f"expected {NUMBERS[self.annotation]}, found {value}"  # type: ignore[attr-defined]
+            raise

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
-from markovlogic.errors import Fault, InputError, Place, nearest
+from markovlogic.errors import Fault, InputError, Place, nearest_file
 
 Path: TypeAlias = "str | os.PathLike[str]"
 Source: TypeAlias = "Path | tuple[str, Any]"  # a `.db` file, or a predicate with a table, in a file or in memory
@@ -145,12 +145,7 @@ def source_name(source: Source) -> str:
 def cannot_read(path: str, error: OSError, expected: str) -> InputError:
     """The input error for a file that the system does not let us read."""
     if isinstance(error, FileNotFoundError):
-        folder = os.path.dirname(path)
-        try:
-            hint = nearest(os.path.basename(path), os.listdir(folder or "."))
-        except OSError:
-            hint = f"folder not found: {folder}"
-        return InputError(Fault("no such file", Place(path), hint=hint))
+        return InputError(Fault("no such file", Place(path), hint=nearest_file(path)))
     if isinstance(error, IsADirectoryError) or os.path.isdir(path):
         return InputError(Fault(f"this is a folder, expected {expected}", Place(path)))
     reason = (error.strerror or str(error)).lower()

@@ -63,7 +63,7 @@ def read_result(result: Marginals | str | os.PathLike[str]) -> Predictions:
     path = os.fspath(result)
     ending = os.path.splitext(path)[1].lower()
     if ending in (".html", ".htm"):
-        raise InputError(Fault("an HTML page cannot be evaluated", Place(path), hint=f"expected {EXPECTED}"))
+        raise InputError(Fault("an HTML page cannot be evaluated", Place(path), hint=f"give {EXPECTED}"))
     read = {".csv": _table_rows, ".parquet": _table_rows, ".json": _json_rows}.get(ending, _line_rows)
     predictions = read(path)
     _check(predictions)
@@ -80,7 +80,7 @@ def _table_rows(path: str) -> Predictions:
     if missing:
         listed = ", ".join(table.columns) or "none"
         message = f"no column {' and no column '.join(missing)}, found {listed}"
-        raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}"))
+        raise InputError(Fault(message, Place(path), hint=f"give {EXPECTED}"))
     read = pa.Table.from_batches(list(table.batches()))
     if not read.num_columns:
         return Predictions(path, arrow_texts([]), np.zeros(0), None, {})
@@ -92,7 +92,7 @@ def _table_rows(path: str) -> Predictions:
         except pa.ArrowException:
             row = next(at for at, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
             message = f"the {name} {cells[row].as_py()!r} is not a number"
-            raise InputError(Fault(message, table.place(row), hint=f"expected {EXPECTED}")) from None
+            raise InputError(Fault(message, table.place(row), hint=f"give {EXPECTED}")) from None
         found: Float64 = number.fill_null(np.nan).to_numpy(zero_copy_only=False)
         return found
 
@@ -112,7 +112,7 @@ def _json_rows(path: str) -> Predictions:
     try:
         content = json.loads(read_bytes(path, "a JSON file"))
     except (ValueError, RecursionError) as error:
-        raise InputError(Fault(f"cannot be read as JSON: {error}", Place(path), hint=f"expected {EXPECTED}")) from None
+        raise InputError(Fault(f"cannot be read as JSON: {error}", Place(path), hint=f"give {EXPECTED}")) from None
     rows = content.get("marginals") if isinstance(content, dict) else None
     try:
         names = [str(row["atom"]) for row in rows]  # type: ignore[union-attr]
@@ -122,7 +122,7 @@ def _json_rows(path: str) -> Predictions:
         )
     except (TypeError, KeyError, ValueError):
         message = "no list `marginals` of objects with `atom`, `probability` and `stderr`"
-        raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}")) from None
+        raise InputError(Fault(message, Place(path), hint=f"give {EXPECTED}")) from None
     return Predictions(path, arrow_texts(names, large=True), numbers, errors, {})
 
 
@@ -137,7 +137,7 @@ def _line_rows(path: str) -> Predictions:
             continue
         name, _, number = line.rstrip().rpartition(" ")
         if not name or not _is_number(number):
-            faults.add(Fault("expected an atom and its probability", Place(path, at, 1), line, f"expected {EXPECTED}"))
+            faults.add(Fault("expected an atom and its probability", Place(path, at, 1), line, f"give {EXPECTED}"))
             if faults.is_full:
                 break
             continue
@@ -151,12 +151,12 @@ def _text(path: str) -> str:
     try:
         return read_bytes(path, "a text file").decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(Fault("not UTF-8 text", Place(path), hint=f"expected {EXPECTED}")) from None
+        raise InputError(Fault("not UTF-8 text", Place(path), hint=f"give {EXPECTED}")) from None
 
 
 def _check(predictions: Predictions) -> None:
     if not len(predictions.probability):
-        raise InputError(Fault("no rows to evaluate", Place(predictions.source), hint=f"expected {EXPECTED}"))
+        raise InputError(Fault("no rows to evaluate", Place(predictions.source), hint=f"give {EXPECTED}"))
     with np.errstate(invalid="ignore"):
         wrong = np.flatnonzero((predictions.probability < 0) | (predictions.probability > 1))
     if len(wrong):

@@ -26,7 +26,7 @@ def load(path: str | os.PathLike[str]) -> Model:
             raise
         hint = f"rules come first, facts after -e: mln infer rules.mln -e {source.name}"
         raise InputError(
-            [Fault("this is an evidence file, not a rule file", Place(source.name), hint=hint), *error.faults]
+            [Fault("this is an evidence file, not a rule file", Place(source.name), hint=hint), *error.faults[:1]]
         ) from None
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from markovlogic.errors import Fault, InputError, Place
+from markovlogic.errors import Fault, InputError, Place, nearest_file
 
 MAX_LINE_BYTES = 1 << 20
 MAX_FILE_BYTES = 1 << 26
@@ -88,7 +88,7 @@ def read_source(path: str | os.PathLike[str], name: str | None = None) -> Source
     except IsADirectoryError:
         raise InputError("this is a directory; a rule file was expected", place=where) from None
     except FileNotFoundError:
-        raise InputError("no such file", place=where) from None
+        raise InputError("no such file", place=where, hint=nearest_file(os.fspath(path), ".mln")) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"cannot be read: {reason}", place=where) from None

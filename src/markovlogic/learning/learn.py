@@ -169,7 +169,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
             chosen, updates = found.prior, updates + found.updates
             start = None if current().left is None else found.start  # time is short: what was reached is where to begin
             progress.stage("pseudo-likelihood")
-            notes += [f"the prior, {chosen}, was chosen by {found.how}", *found.notes]
+            notes += [f"the prior, {chosen}, was chosen by cross-validation: {found.how}", *found.notes]
             goes_on = found.goes_on
         penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
         with part_of_time(FITTING if _goes_on(ready, method) else 1.0):
@@ -190,8 +190,8 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
         elif chosen.has_couplings or not ready.is_coupling.any():
             further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
         else:
-            why = "did not earn their place" if choice.fixed is None else "were given none by the prior"
-            further = _Further(PSEUDO, Messages((f"the rules that tie modelled atoms together {why}: weight 0",)))
+            why = "they predict left-out atoms no better" if choice.fixed is None else "the prior leaves them none"
+            further = _Further(PSEUDO, Messages((f"rules that tie modelled atoms together get no weight: {why}",)))
         notes += further.messages.notes
         if further.found is not None:
             weights = further.found.weights

@@ -81,7 +81,8 @@ def read_records(
         raise InputError("the tables have no column in common", hint="columns are matched by their names; rename them")
     for needed in (*kinds, *((id_column,) if id_column else ())):
         if needed not in shared:
-            raise InputError(f"there is no column {needed}; columns: {', '.join(shared)}", hint=nearest(needed, shared))
+            what = "not all tables have a" if any(needed in table.column_names for table in read) else "there is no"
+            raise InputError(f"{what} column {needed}; columns: {', '.join(shared)}", hint=nearest(needed, shared))
     for number, table in enumerate(read):
         db.put(f"table_{number}", table.select(shared))
     cells = ", ".join(f"{cell(name(column))} AS r{at}" for at, column in enumerate(shared))

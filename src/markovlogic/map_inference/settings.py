@@ -76,7 +76,7 @@ MAP_METHODS = (
 
 def map_method_named(name: str) -> MapMethod:
     """One of them; an unknown name is an error that lists the known ones."""
-    known_name(name, "method", tuple(method.name for method in MAP_METHODS))
+    known_name(name, "map method", tuple(method.name for method in MAP_METHODS))
     return next(method for method in MAP_METHODS if method.name == name)
 
 

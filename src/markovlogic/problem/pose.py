@@ -40,7 +40,7 @@ def pose(
     domains = _all_domains(model, evidence)
     evidence = _with_numbers(model, evidence, domains)
     opened, shut = listed_names(open_), listed_names(closed)
-    faults = unknown_predicates(model, opened, "open") + unknown_predicates(model, shut, "closed")
+    faults = unknown_predicates(model, opened, "--open") + unknown_predicates(model, shut, "--closed")
     try:
         items = resolve_query(model, domains, query)
     except InputError as error:

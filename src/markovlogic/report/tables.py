@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 40
 BAR_CELLS = 20
+NO_ROWS = "no rows: every atom of the query is known from evidence (--include-evidence shows them)"
 
 
 def most_probable(result: Marginals, limit: int) -> npt.NDArray[np.int64]:
@@ -58,7 +59,7 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
     if len(result) > limit:
         lines.append(Text(f"and {len(result) - limit:,} more; -o FILE.csv writes all of them", style="dim"))
     if not len(result):
-        lines = [Text("no rows: every atom of the query is known from evidence (--include-evidence shows them)")]
+        lines = [Text(NO_ROWS)]
     lines.append(Text(summary(result), style="dim"))
     return Group(*lines)
 
