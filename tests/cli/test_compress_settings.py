@@ -116,7 +116,7 @@ def test_unknown_settings_name_where_they_were_looked_for(mln, circle, tmp_path)
     ):
         ran = mln(*call, *words)
         assert ran.code == 2 and all(part in ran.err for part in message), ran
-    assert "named with --method" in mln(*call, "kmeans", "--set", "damping=0.1").err
+    assert "name the method with --method" in mln(*call, "kmeans", "--set", "damping=0.1").err
     assert mln(*call, "kmeans", "--method", "bp", "--set", "damping=0.1", "--set", "weights=literal").code == 0
     for other in (("map", "--compress", "dpmeans"), ("compress", "--method", "dpmeans", "-o", tmp_path / "no")):
         ran = mln(other[0], circle[0], "-e", circle[1], *other[1:], "--set", "most_block=3")

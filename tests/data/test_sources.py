@@ -32,7 +32,7 @@ def test_a_name_with_a_comma_that_exists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "name of its predicate")]
+    ("text", "says"), [("friends.csv", "PREDICATE=friends.csv"), ("", "without a name"), ("a/b=c.csv", "name of its predicate")]
 )
 def test_wrong_sources(text, says):
     with pytest.raises(InputError, match=says):

@@ -263,7 +263,7 @@ def test_many_bad_cells_are_counted():
 
 
 def test_a_csv_needs_its_predicate(tmp_path):
-    with pytest.raises(InputError, match=r"name the predicate: Friends=t\.csv"):
+    with pytest.raises(InputError, match=r"put it before the file: PREDICATE=t\.csv"):
         read_evidence(SMOKERS, [str(tmp_path / "t.csv")])
 
 

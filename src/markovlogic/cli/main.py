@@ -37,6 +37,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("serve", "ui", "gui"), "studio"),
 }
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
+_FACTS_LEFT_OVER = re.compile(r"unexpected extra argument\S* \((\S+\.(?:db|csv|tsv|parquet|jsonl))\b")
 REPEATED = ("infer", "map", "cluster")  # with a state, their results are kept for the same command on the same files
 UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -198,13 +199,15 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
         if callable(show) and isinstance(code, int):  # a usage error of the option parser
             show()
-            _hint_at_command(str(error))
+            _hint_at_usage(str(error))
             return code
         return _report_bug(error)
 
 
-def _hint_at_command(message: str) -> None:
-    """The command that a word of other systems, such as "predict", means here."""
+def _hint_at_usage(message: str) -> None:
+    """Where facts belong, and the command that a word of other systems, such as "predict", means here."""
+    if left_over := _FACTS_LEFT_OVER.search(message):
+        show_message(f"hint: facts come after -e: -e {left_over.group(1)}")
     found = _NO_COMMAND.search(message)
     if found:
         names = plugins.with_plugins(plugins.COMMANDS, OWN)

@@ -268,7 +268,7 @@ def query_option(what: str) -> Any:
 def check_engine(engine: str | None, spark_remote: str | None, spark_folder: str | None, cut: float | None) -> None:
     """Refuse what belongs to another engine than the one that is named."""
     if engine not in (None, "local", "spark"):
-        raise InputError(f"--engine {engine}: unknown", hint="choose local or spark")
+        raise InputError(f"--engine {engine}: unknown", hint="choose local or spark; Sail is --engine spark --spark-remote sail")
     for option, value in (("--spark-remote", spark_remote), ("--spark-folder", spark_folder)):
         if value is not None and engine != "spark":
             raise InputError(f"{option} works only with --engine spark", hint="add --engine spark, or leave it out")

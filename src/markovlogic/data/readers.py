@@ -100,4 +100,4 @@ def _read_table(
 def _refuse_nameless_table(path: str) -> None:
     if is_table_file(path):
         message = "a table needs the name of its predicate"
-        raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))
+        raise InputError(Fault(message, Place(path), hint=f"put it before the file: PREDICATE={os.path.basename(path)}"))

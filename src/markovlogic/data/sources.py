@@ -70,8 +70,7 @@ def parse_source(text: str) -> Source:
     if is_table_file(text) or database_of(text) is not None:
         if named is None:
             known = without_passwords(text)
-            file = known if is_postgres(text) else os.path.basename(text.partition(":")[0])
-            raise InputError(f"{known} needs the name of its predicate", hint=f"name the predicate: Friends={file}")
+            raise InputError(f"{known} needs the name of its predicate", hint=f"put it before the file: -e PREDICATE={known}")
         return named.group(1), named.group(2)
     if named is not None and not os.path.exists(text):
         ending = os.path.splitext(named.group(2))[1]

@@ -188,7 +188,7 @@ def _of_db(path: str) -> Truth:
     """A `.db` file, whatever predicates it holds: no model is at hand that would declare them."""
     if path.lower().endswith((".csv", ".parquet")):
         message = "a table needs the name of its predicate"
-        raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))
+        raise InputError(Fault(message, Place(path), hint=f"put it before the file: PREDICATE={os.path.basename(path)}"))
     status: dict[str, int] = {}
     faults = FaultLog()
     for at, line in enumerate(_text(path).splitlines(), 1):

@@ -169,7 +169,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources:
             chosen, updates = found.prior, updates + found.updates
             start = None if current().left is None else found.start  # time is short: what was reached is where to begin
             progress.stage("pseudo-likelihood")
-            notes += [f"the prior, {chosen}, was chosen by cross-validation: {found.how}", *found.notes]
+            notes += [f"the prior, {chosen}, was chosen by {found.how}", *found.notes]
             goes_on = found.goes_on
         penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
         with part_of_time(FITTING if _goes_on(ready, method) else 1.0):

@@ -99,7 +99,7 @@ def learn_on(
         if chosen is None:
             found = cross_validated(design, choice, ready.is_base, seed, shown)
             chosen, start = found.prior, found.start
-            notes.append(f"the prior, {chosen}, was chosen by cross-validation: {found.how}")
+            notes.append(f"the prior, {chosen}, was chosen by {found.how}")
         penalty = penalty_of(chosen, ready.is_base, _couplings(index, rules, problem))
         weights, ended = maximise(design, penalty, start)
         errors, _ = weight_errors(design.information(weights), penalty)

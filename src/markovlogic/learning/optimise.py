@@ -145,10 +145,10 @@ def cross_validated(
     first_row = np.searchsorted(design.unit, np.arange(design.n_units))
     if len(numbers) > 1:
         fold = design.database[first_row].astype(np.int64)
-        how = f"{len(numbers)} databases left out one at a time"
+        how = f"cross-validation: {len(numbers)} databases left out one at a time"
     else:
         fold = np.random.default_rng(seed).permutation(design.n_units) % FOLDS
-        how = f"a fifth of the atoms left out at a time, {FOLDS} times"
+        how = f"cross-validation: a fifth of the atoms left out at a time, {FOLDS} times"
     parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in each_once(fold)]
     starts: list[Float64 | None] = [None] * len(parts)
     start: Float64 | None = None
