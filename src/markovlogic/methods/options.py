@@ -88,7 +88,10 @@ def _check_fit(method: Method, options: InferOptions) -> None:
         works = ", ".join(
             kind if kind is not NetworkKind.NONE else "the problem itself" for kind in method.networks if kind not in COMPRESSED
         )
-        raise InputError(f"{method.name} does not work on the {options.network} network; it works on {works}")
+        raise InputError(
+            f"{method.name} does not work on the {options.network} network; it works on {works}",
+            hint="leave --network out, or choose another method",
+        )
 
 
 def settings_from(method: str, words: Sequence[str]) -> MethodSettings | None:
