@@ -52,6 +52,7 @@ def test_cross_validation_without_progress_and_tables(folder, capsys):
         (["infer", "m.mln", "-e", "aa.db", "-q", "S"], "aa.db: no such file (did you mean a.db?)"),
         (["infer", "m.mln", "a.db", "-q", "S"], "hint: facts come after -e: -e a.db"),
         (["infer", "m.mln", "-e", "dir/f.csv", "-q", "S"], "put it before the file: -e PREDICATE=dir/f.csv"),
+        (["infer", "m.mln", "-e", "F=", "-q", "S"], "F=: no file after the equals sign (write F=FILE)"),
         (["infer", "mm.mln", "-e", "zzz.db", "-q", "S"], "mm.mln: no such file (did you mean m.mln?)"),
         (["infer", "a.mln", "-q", "S"], "a.mln: no such file\n"),
         (["infer", "w.mln", "-e", "all.db", "-q", "S"], "note: no rows: every atom of the query is known from evidence"),

@@ -97,12 +97,12 @@ def read_db(
 
 def _text_of(path: str, faults: FaultLog) -> bytes:
     """A file's bytes, without mark, block comments and NULs, with a newline at the end."""
-    data = read_bytes(path, "a .db file: facts, one a line")
+    data = read_bytes(path, "a .db file: facts, one on each line")
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         column = nul - data.rfind(b"\n", 0, nul)
-        hint = "save it as UTF-8" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "expected facts, one a line"
+        hint = "save it as UTF-8" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "expected facts, one on each line"
         faults.add(Fault("not a text file: it holds a NUL byte", Place(path, line, column), hint=hint))
         return b""
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -185,7 +185,7 @@ def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, 
         line = text.decode()
     except UnicodeDecodeError as error:
         column = len(text[: error.start].decode("utf-8", "replace")) + 1
-        fault = Fault("not UTF-8 text", Place(place.file, place.line, column), hint="expected facts, one a line, in UTF-8")
+        fault = Fault("not UTF-8 text", Place(place.file, place.line, column), hint="expected facts, one on each line, in UTF-8")
         faults.add(fault)
         raise NotText from None
     try:

@@ -73,6 +73,8 @@ def parse_source(text: str) -> Source:
             raise InputError(f"{known} needs the name of its predicate", hint=f"put it before the file: -e PREDICATE={known}")
         return named.group(1), named.group(2)
     if named is not None and not os.path.exists(text):
+        if not named.group(2).strip():
+            raise InputError(f"{text}: no file after the equals sign", hint=f"write {named.group(1)}=FILE")
         ending = os.path.splitext(named.group(2))[1]
         if ending.lower() not in _FACTS:
             raise InputError(f"{text}: no table can be read from {ending}", hint=f"supported are {SUPPORTED_TABLES}")
