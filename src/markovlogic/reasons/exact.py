@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from markovlogic.reasons.local import LocalNetwork
 from markovlogic.system.arrays import Float64, Int32
 
 NODES = 16  # of Gauss and Legendre in a panel
-PANELS = (1, 2, 4, 8, 16, 32, 64)
+MOST_PANELS = 64
 TOLERANCE = 1e-9  # of the sum of contributions, and of what they may be off by together
 MOST_WIDTH = 16
 MOST_ENTRIES = 2**24  # of one elimination
@@ -109,37 +110,58 @@ def quadrature(
     base: float,
     logit: float,
     difference: Callable[[Float64], tuple[Float64, Float64]],
-    panels: Sequence[int] = PANELS,
+    most_panels: int = MOST_PANELS,
 ) -> Contributions:
-    """Integrate what the atom makes of soft clauses and atoms; difference: at points of the path, (n, n_soft) and (n, n_all)."""
+    """Integrate what the atom makes of soft clauses and atoms; difference: at points of the path, (n, n_soft) and (n, n_all).
+
+    Panels that may be off are halved, until the sum is right or there are too many.
+    """
     zero_clause, zero_bias = np.zeros(local.network.n_soft), np.zeros_like(local.bias)
     if not math.isfinite(logit):
         return Contributions(logit, base, zero_clause, zero_clause, zero_bias, zero_bias, {})
-    by_clause, by_bias = zero_clause, zero_bias
-    node, weight = np.polynomial.legendre.leggauss(NODES)
-    for n_panels in panels:
-        share = ((np.arange(n_panels)[:, None] + (node + 1) / 2) / n_panels).ravel()
-        measure = np.tile(weight / 2 / n_panels, n_panels)
-        clause, atom = difference(share)
-        by_clause = (measure @ clause) * local.network.clause_weight[: local.network.n_soft]
-        by_bias = (measure @ atom) * local.bias
-        off = abs(by_clause.sum() + by_bias.sum() + base - logit)  # 0 where wrong parts make up for each other
-        off += _may_be_off(clause) @ np.abs(local.network.clause_weight[: local.network.n_soft])
-        off += _may_be_off(atom) @ np.abs(local.bias).sum(axis=0)
-        if off <= TOLERANCE * max(1.0, abs(logit)):
-            break
-    return Contributions(logit, base, by_clause, zero_clause, by_bias, zero_bias, {})
+    weight, bias = local.network.clause_weight[: local.network.n_soft], np.abs(local.bias).sum(axis=0)
+    node, measure = np.polynomial.legendre.leggauss(NODES)
+    allowed = TOLERANCE * max(1.0, abs(logit))
+    begin, width = np.zeros(1), np.ones(1)  # of the panels that are new
+    panels: list[_Panel] = []
+    while True:
+        share = (begin[:, None] + width[:, None] * (node + 1) / 2).ravel()
+        rows = [value.reshape(len(begin), NODES, value.shape[1]) for value in difference(share)]
+        off = width * (_may_be_off(rows[0]) @ np.abs(weight) + _may_be_off(rows[1]) @ bias)
+        sums = [width[:, None] * np.einsum("k,pkn->pn", measure / 2, own) for own in rows]
+        panels += map(_Panel, begin.tolist(), width.tolist(), off.tolist(), *sums)
+        clause, atom = np.sum([own.clause for own in panels], axis=0), np.sum([own.atom for own in panels], axis=0)
+        by_clause, by_bias = clause * weight, atom * local.bias
+        gap = abs(by_clause.sum() + by_bias.sum() + base - logit)  # 0 where wrong parts make up for each other
+        if gap + sum(own.off for own in panels) <= allowed or len(panels) >= most_panels:
+            return Contributions(logit, base, by_clause, zero_clause, by_bias, zero_bias, {})
+        least = allowed / 2 / len(panels)
+        if all(own.off <= least for own in panels):
+            least = -1.0  # then all are halved
+        halved = [own for own in panels if own.off > least]
+        panels = [own for own in panels if own.off <= least]
+        width = np.repeat([own.width / 2 for own in halved], 2)
+        begin = np.repeat([own.begin for own in halved], 2) + width * np.tile([0, 1], len(halved))
 
 
-def _may_be_off(value: Float64) -> Float64:
-    """(n,) errors of integrals, estimated; value: (n_panels * NODES, n) at the nodes.
+class _Panel(NamedTuple):
+    """A part of the path that was integrated."""
+
+    begin: float
+    width: float
+    off: float  # what its parts may be off by together
+    clause: Float64  # (n_soft,) integrals
+    atom: Float64  # (n_all,)
+
+
+def _may_be_off(rows: Float64) -> Float64:
+    """(n_panels, n) errors of means over panels, estimated; rows: (n_panels, NODES, n) at the nodes.
 
     In each panel Legendre coefficients fall geometrically. The nodes show those up to NODES - 1, and the rule is right for
     degrees below 2 * NODES, so that its error is like the square of the last coefficients.
     """
     node, weight = np.polynomial.legendre.leggauss(NODES)
     last = np.polynomial.legendre.legvander(node, NODES - 1)[:, -2:] * weight[:, None] * NODES  # odd and even
-    rows = value.reshape(len(value) // NODES, NODES, value.shape[1])
     coefficient = np.abs(np.einsum("kt,pkn->ptn", last, rows)).max(axis=1)
     size = np.abs(rows).max(axis=1)
-    return np.asarray((coefficient**2 / np.where(size > 0.0, size, 1.0)).mean(axis=0))
+    return np.asarray(coefficient**2 / np.where(size > 0.0, size, 1.0))

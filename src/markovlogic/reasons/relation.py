@@ -32,6 +32,7 @@ from markovlogic.reasons.sampled import CHAINS, bits, lengths, ratio, reweighted
 from markovlogic.reasons.values import PairParts
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Schedule
+from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int64, frozen
 from markovlogic.system.cancellation import part_of_time
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 LEAST_LIKELY = (1e-6, 1e-4, 1e-3, 1e-2, 0.05)  # probabilities of pairs below which records are left out, one after the other
 MOST_RECORDS = 60  # of a part: more are made fewer by the next of these
 FEW_RECORDS = 24  # of a relation that is not made smaller
-PANELS = (1, 2, 4, 8, 16, 32)
+MOST_PANELS = 32
 NODES = 8  # of Gauss and Legendre, where chains run at each
 DRAWS, BURN_IN = 400, 200
 
@@ -275,13 +276,19 @@ class PairPath:
 
     def difference(self, shares: Float64) -> tuple[Float64, Float64]:
         """What the atom makes of all atoms, at points of the path: (n, n_soft) of no clauses, (n, n_all)."""
-        rows = []
-        for share in shares.tolist():
-            true, false = (self.exact(share, truth) for truth in (True, False))
-            if true is None or false is None:
+        points = [(share, truth) for share in shares.tolist() for truth in (True, False)]
+        found: dict[tuple[float, bool], Float64] = {}
+
+        def add(point: tuple[float, bool]) -> None:
+            summed = self.exact(*point)
+            if summed is None:
                 raise InputError("the part is too large for sums")
-            rows.append(true[0] - false[0])
-        return np.zeros((len(rows), 0)), np.array(rows).reshape(len(rows), -1)
+            found[point] = summed[0]
+
+        with WorkerPool(cores()) as pool:
+            pool.each(add, points)
+        rows = np.array([found[share, True] - found[share, False] for share in shares.tolist()])
+        return np.zeros((len(rows), 0)), rows.reshape(len(rows), -1)
 
 
 def explained_pair(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, float]], bool]:
@@ -289,7 +296,7 @@ def explained_pair(path: PairPath) -> tuple[Contributions, dict[int, tuple[float
     local = path.local
     start, end = path.logit(0.0), path.logit(1.0)
     if start is not None and end is not None:
-        found = quadrature(local, start, end, path.difference, PANELS)
+        found = quadrature(local, start, end, path.difference, MOST_PANELS)
         without = {}
         for rule in local.rules:
             value = path.logit(1.0, rule)

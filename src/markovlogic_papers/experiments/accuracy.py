@@ -230,7 +230,7 @@ def _names(found: Sequence[Look]) -> list[str]:
 
 
 def _judged(found: Sequence[Look], sampler: str) -> list[Look]:
-    """The looks of the estimator that is judged: conditionals, as [001] Eq. 2 has them, where there are any."""
+    """The looks of the estimator that is judged: conditionals, as [001] has them, where there are any."""
     own = [look for look in found if look.sampler == sampler]
     for estimator in (CONDITIONAL, SAMPLE, MESSAGES):
         chosen = [look for look in own if look.estimator == estimator]

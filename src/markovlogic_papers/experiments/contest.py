@@ -75,7 +75,7 @@ class Chains:
         self.seconds += time.process_time() - begun
 
     def estimates(self) -> dict[str, Float64]:
-        """(n_atoms, chains) by estimator; conditionals, which [001] Eq. 2 averages, where the sampler has them."""
+        """(n_atoms, chains) by estimator; the means of conditionals of [001], where the sampler has them."""
         found: dict[str, Float64] = {SAMPLE: self.totals / self.draws}
         if self._sum is not None:
             found[CONDITIONAL] = np.clip(self._sum / self.draws, 0.0, 1.0)

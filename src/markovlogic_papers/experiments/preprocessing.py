@@ -143,7 +143,7 @@ def embed(grouping: Embedded, problem: Problem) -> Embedded:
 def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> KMeans | Embedded:
     """A pre-processor that merges objects, with its paper's translation: weights stay, diagonals are merged.
 
-    Of evidence NE keeps what is known of one member of each group and removes the rest ([002] section 4), VG what most atoms of
+    Of evidence NE keeps what is known of one member of each group and removes the rest ([002]), VG what most atoms of
     a block say ([000] section 3).
     """
     if preprocessor in EMBEDDING:
