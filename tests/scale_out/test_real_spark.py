@@ -24,7 +24,8 @@ def test_spark_gives_the_bits_of_duckdb(tmp_path: Path) -> None:
         pytest.skip("there is no Spark with Java (.ci/spark installs it)")
     with closing(open_duckdb(threads=1)) as engine:
         here = rows_of(engine, OPTIONS)
-    arguments = "--master local[2,4] --driver-memory 1g pyspark-shell"
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a run this short does not repay more compiling and collecting
+    arguments = f'--master local[2,4] --driver-memory 1g --driver-java-options "{java}" pyspark-shell'
     local = {"SPARK_LOCAL_DIRS": str(tmp_path / "local")}
     env = {**os.environ, **local, "PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
     for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"):  # what sessions of other tests set
