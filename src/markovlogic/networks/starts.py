@@ -66,6 +66,12 @@ def hills_of(network: GroundNetwork, n_chains: int) -> Hills | None:
     )
 
 
+def climbing_visits(network: GroundNetwork, n_chains: int) -> int:
+    """Literals that climbing looks at for the first worlds of so many chains, one world at a time."""
+    sweeps = len(UPHILL) + len(DOWNHILL) + len(COOLING)
+    return 0 if network.n_hidden else n_chains * network.n_literals * sweeps // len(FIRST_WORLDS)
+
+
 class Spread:
     """Worlds for the chains of a batch to start from, before hard clauses are looked at. value: what is decided, -1 elsewhere."""
 

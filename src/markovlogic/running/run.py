@@ -22,6 +22,7 @@ from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Setting
 from markovlogic.networks.base import Network
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard_part import hard_part
+from markovlogic.networks.starts import climbing_visits
 from markovlogic.running.batch import Batch, KeepDraws, Observer
 from markovlogic.running.checkpoint import Checkpoint, Loaded
 from markovlogic.running.loop import Interrupts, Limits, Loop, Recording, Saving, warm_up
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from markovlogic.running.worlds import WorldsSink
 
 THREADS_A_BATCH = 2  # that may share one
-MOST_SCOUTING = 20_000_000  # literals and atoms that scouts visit, a word of them at once: some 0.3 s
+MOST_SCOUTING = 20_000_000  # literals and atoms that scouts visit, a word of them at once, and their starts: some 0.3 s
 SCOUTS = 1 << 20  # in the place of a batch's number where generators are seeded
 
 
@@ -264,7 +265,7 @@ def _scouted(task: Task, schedule: Schedule, batches: Sequence[Batch]) -> EarlyL
     n_chains = CHAINS_PER_BATCH - schedule.chains
     if own is None or schedule.is_limited or not n_chains > 0 or len(batches) > 1 or not isinstance(network, GroundNetwork):
         return None
-    visits = own.burn_in * (network.n_literals + network.n_all)
+    visits = own.burn_in * (network.n_literals + network.n_all) + climbing_visits(network, n_chains)
     if not task.settings.may_scout or visits > MOST_SCOUTING or not hard_part(network).is_empty:
         return None
     looks = EarlyLooks(own.atoms, own.events, n_chains, own.burn_in, scouts=True)
