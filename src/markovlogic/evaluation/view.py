@@ -39,7 +39,7 @@ COLUMNS: Mapping[str, str] = {  # as a person reads them
 CLUSTER_ENDINGS = (".json", ".csv")
 ENDINGS = (".json", ".csv", ".html", ".png", ".svg")
 BAR_CELLS = 30
-BLUE, GREY = "#3b6ea5", "#9aa5b1"
+GREY = "#9aa5b1"
 
 
 def cell(scores: Scores, name: str) -> str:

@@ -35,7 +35,6 @@ JACCARD = COMMON + " >= {at} * (len(a.{c}_words) + len(b.{c}_words) - " + COMMON
 INSIDE = COMMON + " = least(len(a.{c}_words), len(b.{c}_words)) AND least(len(a.{c}_words), len(b.{c}_words)) >= 2"
 YEAR, MONTH, DAY = "substr({s}.{c}, 1, 4)", "substr({s}.{c}, 5, 2)", "substr({s}.{c}, 7, 2)"
 SAME = {part: f"{sql.replace('{s}', 'a')} = {sql.replace('{s}', 'b')}" for part, sql in (("y", YEAR), ("m", MONTH), ("d", DAY))}
-NUMBERS = "try_cast(a.{c} AS DOUBLE), try_cast(b.{c} AS DOUBLE)"
 
 # by kind: from the lowest level above `differs` to the highest below `equal`
 LEVELS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -101,7 +100,6 @@ class Comparison:
     levels: tuple[str, ...]
     sql: str  # over records a and b
     first_equal: int
-    swapped_with: str = ""
 
     @property
     def name(self) -> str:
@@ -158,7 +156,7 @@ def comparisons_with(records: Records, swapped: Mapping[str, str]) -> tuple[Comp
             f"WHEN {condition.replace('{c}', c)} THEN {DIFFERS + 1 + at}"
             for at, (_, condition) in reversed(list(enumerate(between)))
         ]
-        made.append(Comparison(column, tuple(levels), f"CASE {' '.join(cases)} ELSE {DIFFERS} END", first, partner))
+        made.append(Comparison(column, tuple(levels), f"CASE {' '.join(cases)} ELSE {DIFFERS} END", first))
     return tuple(made)
 
 

@@ -109,10 +109,3 @@ class WeightedHead:
         here = slice(added.indptr[label], added.indptr[label + 1])
         score[added.indices[here]] += added.data[here] * (graph.database[added.indices[here]] == graph.database[node])
         return score
-
-    def of_nodes(self) -> Float64:
-        """(n_nodes,) log-odds of a head with one free argument; zeros for nodes of other types."""
-        score = np.zeros(self.target.graph.n_nodes)
-        nodes = self.target.graph.nodes(self.target.head.types[0])
-        score[nodes] = self.base + self._sides[0][nodes]
-        return score

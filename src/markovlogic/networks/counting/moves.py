@@ -1,7 +1,6 @@
-"""Moves through worlds of the counting network for those who look for a good one: sweeps at any temperature, greedy, annealed.
+"""Moves through worlds of the counting network for those who look for a good one: sweeps at any temperature, and greedy ones.
 
     world, weight = greedy(network, world, rng)
-    world, weight = annealed(network, world, np.linspace(0.1, 4, 40), rng)
 
 A world is an array of truth values of the open atoms. Its weight is Σ w·N but for a constant. Hard clauses come first: of two
 worlds the one that breaks fewer of their groundings is the better one.
@@ -105,15 +104,6 @@ def greedy(network: CountingNetwork, world: Bool, rng: np.random.Generator, *, m
             break
         world, best = following, weight
     return world, best
-
-
-def annealed(
-    network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator
-) -> tuple[Bool, Weight]:
-    """Sweep at rising inverse temperatures, then greedily; the better one of where that ends and where it began."""
-    before = weight_of(network, world)
-    found, weight = greedy(network, swept(network, world, betas, rng), rng)
-    return (found, weight) if weight > before else (world, before)
 
 
 CLIMBING_SECONDS = 1.0  # a chain climbs a hill within so long, or starts where it is
