@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,7 +12,7 @@ import markovlogic as mln
 from markovlogic.kernels.paths import CONSTANT
 from markovlogic.learning.structure import columns
 from markovlogic.learning.structure.columns import columns_of
-from markovlogic.learning.structure.selection import STRENGTHS, fitted, path_of
+from markovlogic.learning.structure.selection import STRENGTHS, by_chance, fitted, path_of
 from markovlogic.paths.graph import graph_of
 from markovlogic.paths.rules import FIRST, PAIRS, SECOND, PathRule, Target, targets_of
 from markovlogic.system.cancellation import Deadline
@@ -87,6 +89,29 @@ def test_weights_are_right_where_facts_are_rare() -> None:
     assert fit.base == pytest.approx(rest, abs=0.02)
     assert fit.base + fit.weights[0] == pytest.approx(np.log(support / (body - support)), abs=0.2)  # a weak prior pulls it
     assert [len(one.chosen) for one in path_of(made, STRENGTHS)] == [1] * len(STRENGTHS)
+
+
+def test_the_furthest_by_chance_is_that_of_drawn_truth() -> None:
+    """The slow way: the best weight of each body by search, on truth that no body explains; its twin: fewer bodies reach less."""
+    made = columns_of(head_of(60, 90, 1), BODIES, 0, Deadline(100))
+    base = fitted(made, np.zeros(0, np.int64), 0.0)
+    p = 1 / (1 + np.exp(-base.base))
+    rng = np.random.default_rng(8)
+    weights = np.linspace(-6, 6, 241)
+    drawn = (rng.random((400, made.matrix.shape[0])) < p).astype(float)
+    furthest = np.zeros(400)
+    for at in range(made.matrix.shape[1]):
+        own = made.matrix[:, [at]].toarray().ravel()
+        several = np.unique(own[own > 0])
+        often = np.array([(own == value).sum() for value in several])
+        least = sum(n * np.log(1 - p + p * np.exp(value * weights)) for value, n in zip(several, often, strict=True))
+        gain = (np.outer(drawn @ own, weights) - least).max(axis=1)
+        furthest = np.maximum(furthest, np.sqrt(2 * np.maximum(gain, 0)))
+    assert by_chance(made, base, 0) == pytest.approx(np.quantile(furthest, 0.95), rel=0.12)
+    few = columns_of(head_of(60, 90, 1), BODIES[:1], 0, Deadline(100))
+    assert by_chance(few, fitted(few, np.zeros(0, np.int64), 0.0), 0) < by_chance(made, base, 0)
+    alike = replace(few, matrix=few.matrix[:, [0] * 50])  # fifty that say the same are worth one
+    assert by_chance(alike, base, 0) == by_chance(few, base, 0)
 
 
 def test_in_an_open_world_a_sample_is_false() -> None:

@@ -49,6 +49,7 @@ class Columns:
     body: Float64  # (n_rules,) atoms that it reaches, facts or not
     n_sampled: int  # observations that stand for several atoms
     n_given: int = 0  # candidates that stay whatever the data say: they come first
+    by_chance: float = 0.0  # how far from saying nothing, by likelihood, the furthest candidate is where none says anything
 
 
 def strength(

@@ -18,6 +18,7 @@ from markovlogic.learning.structure.selection import (
     CLEARS,
     STRENGTHS,
     Fit,
+    by_chance,
     fitted,
     held_out_values,
     option_chosen,
@@ -119,6 +120,7 @@ def find(
         is_cut |= share.over
         n_candidates += len(candidates)
         fits = path_of(columns, STRENGTHS, deadline=whole)
+        columns = replace(columns, by_chance=by_chance(columns, fits[-1], search.seed))
         for all_of, own in zip((values, sizes), held_out_values(columns, STRENGTHS, whole), strict=True):
             all_of.append(own)
         made[at] = _narrowed(columns, fits)

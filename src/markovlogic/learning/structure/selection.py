@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ BLIND = 3  # the strength that is taken where nothing was held out
 ADDED = 40  # candidates that a round adds
 ROUNDS = 8
 CLEARS = (4.5, 3.0)  # standard errors from zero that a selected weight has at least: these are tried
+CHANCE = 0.05  # that a candidate which says nothing is as far from zero as a head's rules are at least, by likelihood
+DRAWS = 100  # of a head's atoms without any further rule
+AT_ONCE = 32  # rules without which the likelihood is counted, or draws
 PRICE = 1.5  # held-out facts that a rule has to bring to the top of their candidates, or three times that in log-likelihood
 LOG_LIKELIHOOD_A_FACT = 3.0
 SCALE = 3.0  # standard deviation of the weights' prior once they are selected
@@ -34,6 +38,7 @@ class Fit:
     base: float
     weights: Float64  # (n_chosen,)
     error: Float64  # (n_chosen + 1,) standard errors, the base's first
+    lost: Float64  # (n_chosen,) log-likelihood without one of them
 
     def log_odds(self, columns: Columns) -> Float64:
         """(n_rows,) of each observation."""
@@ -94,13 +99,57 @@ def fitted(columns: Columns, chosen: Int64, penalty: float, among: Bool | None =
             step /= 2
         if gain < 1e-6 * max(abs(now), 1.0) or step <= 1e-4:
             break
-    error = np.full(k + 1, np.nan)
+    error, lost = np.full(k + 1, np.nan), np.full(k, np.nan)
     if not penalty:
         p = 1 / (1 + np.exp(-eta))
         full = sparse.hstack([np.ones((n_rows, 1)), design]).tocsc()
         information = (full.T @ sparse.diags(n * p * (1 - p)) @ full).toarray() + np.diag(ridge)
-        error = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information)), 0))
-    return Fit(chosen, float(free[0]), free[1:] / scale[1:], error)
+        covariance = np.linalg.pinv(information)
+        error = np.sqrt(np.maximum(np.diag(covariance), 0))
+        lost = _lost(n, n_true, full, eta, free, covariance)
+    return Fit(chosen, float(free[0]), free[1:] / scale[1:], error, lost)
+
+
+def _lost(n: Float64, n_true: Float64, design: Any, eta: Float64, values: Float64, covariance: Float64) -> Float64:
+    """(n_chosen,) log-likelihood that is lost without one of them, where the others take over what they can of it."""
+    share = covariance / np.maximum(np.diag(covariance), 1e-300)  # how the others move where one does
+    now = n @ np.logaddexp(0, eta) - n_true @ eta
+    made = np.zeros(len(values) - 1)
+    for start in range(1, len(values), AT_ONCE):
+        own = slice(start, start + AT_ONCE)
+        without = eta[:, None] - design @ (share[:, own] * values[own])
+        made[start - 1 : start - 1 + AT_ONCE] = n @ np.logaddexp(0, without) - n_true @ without - now
+    return made
+
+
+def by_chance(columns: Columns, fit: Fit, seed: int) -> float:
+    """How far from saying nothing the furthest of all other candidates is by chance, where the fit says all there is to say.
+
+    Truth is drawn from the fit, many times. Thousands of candidates are looked at, many of them alike: what the furthest of
+    them reaches tells how many they are worth. In roots of twice the log-likelihood, as standard errors.
+    """
+    from scipy.special import xlogy
+
+    matrix, weight = columns.matrix[:, columns.n_given :], columns.weight
+    if not matrix.shape[1]:
+        return 0.0
+    p = 1 / (1 + np.exp(-fit.log_odds(columns)))
+    first = matrix.T @ (weight * p)
+    unit = np.maximum(matrix.power(2).T @ (weight * p) / np.maximum(first, 1e-300), 1e-300)  # of bodies with several paths
+    expected = np.maximum(first / unit, 1e-300)[:, None]
+    every = np.maximum(np.asarray(matrix.T @ weight) / unit, 0.0)[:, None]
+    others = np.maximum(every - expected, 1e-300)
+    rng = np.random.default_rng([seed, 3, columns.target.number])
+    furthest = []
+    for start in range(0, DRAWS, AT_ONCE):
+        size = (len(p), min(AT_ONCE, DRAWS - start))
+        drawn = (rng.random(size) < p[:, None]).astype(float)
+        several = weight > 1
+        drawn[several] = rng.poisson((weight * p)[several, None], (int(several.sum()), size[1]))
+        true = np.minimum(matrix.T @ drawn / unit[:, None], every)
+        gain = xlogy(true, np.maximum(true, 1e-300) / expected) + xlogy(every - true, np.maximum(every - true, 1e-300) / others)
+        furthest.append(np.sqrt(np.maximum(2 * gain.max(axis=0), 0.0)))
+    return float(np.quantile(np.concatenate(furthest), 1 - CHANCE))
 
 
 def _bend(n: Float64, n_true: Float64, eta: Float64) -> Float64:
@@ -210,10 +259,16 @@ def option_chosen(values: Float64, sizes: Float64) -> int:
 
 
 def refitted(columns: Columns, fit: Fit, least: float, among: Bool | None = None, most: int | None = None) -> Fit:
-    """The chosen ones with a weak prior in place of the penalty; those not so many standard errors from zero go."""
+    """The chosen ones with a weak prior in place of the penalty; those not so many standard errors from zero go.
+
+    So do those that are no further, by likelihood, than chance brings the furthest of all candidates.
+    """
     found = fitted(columns, fit.chosen, 0.0, among, fit)
     while len(found.chosen) > columns.n_given:
-        clear = np.where(found.chosen < columns.n_given, np.inf, abs(found.weights) / found.error[1:])
+        clear = abs(found.weights) / found.error[1:]
+        share = np.sqrt(np.maximum(2 * found.lost, 0.0)) / max(columns.by_chance, 1e-9)
+        clear = np.where(share < 1, np.minimum(clear, least) * 0.999 * share, clear)
+        clear = np.where(found.chosen < columns.n_given, np.inf, clear)
         bound = least
         if most is not None and (found.chosen >= columns.n_given).sum() > most:
             bound = max(bound, float(np.sort(clear[found.chosen >= columns.n_given])[-most - 1]) + 1e-12)
