@@ -10,10 +10,12 @@ from tests.multimodal import MODELS, Multimodal
 from tests.rare_modes import silently_off
 
 import markovlogic as mln
+from markovlogic.estimation.early import EarlyLooks
 from markovlogic.methods.table import all_methods
 from markovlogic.running import batch as batch_module
 from markovlogic.running import loop as loop_module
 from markovlogic.running import run as run_module
+from markovlogic.system.arrays import Words
 
 SAMPLED = [method.name for method in all_methods() if method.samples]
 # a slice that fits the tests; `benchmarks/test_multimodal.py` runs all models over five seeds
@@ -130,3 +132,21 @@ def test_scouts_know_of_modes_that_eight_chains_miss(seed: int, monkeypatch: pyt
 @pytest.mark.xfail(strict=True, reason="a mode of weight 0.0016 that no chain found leaves no trace in the draws")
 def test_a_rare_mode_that_no_chain_finds_is_reported() -> None:
     assert not silently_off(474, chains=64, draws=1000)
+
+
+def test_looks_at_burn_in_do_not_depend_on_how_sweeps_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece that ended between two looks lost all later ones."""
+    model = mln.Model.parse("t = {A, B}\nP(t)\n0.5 P(x) => P(y)\n")
+    looks: list[list[int]] = []
+    see = EarlyLooks.see
+
+    def seen(self: EarlyLooks, world: Words) -> None:
+        see(self, world)
+        looks[-1].append(self.sweeps)
+
+    monkeypatch.setattr(EarlyLooks, "see", seen)
+    for most in (1000, 3):
+        looks.append([])
+        monkeypatch.setattr(batch_module, "SWEEPS_PER_STEP", most)
+        mln.infer(model, None, "P", method="gibbs", chains=64, draws=2, burn_in=1000, seed=1, progress=False)
+    assert looks[0] == looks[1] and looks[0][-1] == 1000

@@ -200,7 +200,7 @@ class Batch:
         sweeps = min(sweeps, SWEEPS_PER_STEP)
         early = self.early if burn_in else None
         if early is not None:
-            sweeps = min(sweeps, early.next_look(self.sweeps) - self.sweeps)
+            sweeps = min(sweeps, early.next_look(early.sweeps) - self.sweeps)
         if burn_in and not self.records_burn_in:
             info = self.sampler.step(self.state, sweeps, burn_in=True)
         else:
