@@ -53,5 +53,5 @@ def test_groups_and_quantifiers_are_refused(tmp_path):
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, groups=1)
     with pytest.raises(InputError, match="is not a world"):
         bound(problem, flip=True).build(network, 4)
-    with pytest.raises(InputError, match="beside exchanges"):
+    with pytest.raises(InputError, match="works only with propose=exchange"):
         lifted_mh.LiftedMH(flip=True, propose="counts")

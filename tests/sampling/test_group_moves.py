@@ -177,7 +177,7 @@ def test_settings_are_checked(tmp_path):
     problem = prepared(EVIDENCE["scattered"], tmp_path)
     with pytest.raises(InputError, match="settings of propose=group"):
         LiftedMH(signed=False)
-    with pytest.raises(InputError, match="has no approximate model"):
+    with pytest.raises(InputError, match="make a group, and one is given"):
         LiftedMH(propose="group", group=GeneratedGroup([], 3), low_rank=2)
     with pytest.raises(InputError, match="no predicate Fiends"):
         network = ground(problem, PreparedProblem(problem).lowered)
