@@ -271,15 +271,14 @@ class _Rows:
             source, num = self._numbered(first, found, source, numbers)
         n = "r.n" if found.grouped and only is None else "1"
         sql = f"SELECT {self.columns(literals, kind, n, num, self._key(members, first, found, numbers))} FROM {source}"
-        is_hard = isinf(first.weight)  # no row of it may be falsified: that is looked up in what is grounded once
-        keep = "" if is_hard else " WHERE " + " OR ".join(f"l{at} IS NOT NULL" for at in range(self.width))
+        if isinf(first.weight):
+            self._refuse_broken(sql)
+        keep = " OR ".join(f"l{at} IS NOT NULL" for at in range(self.width))
         every = ", ".join([f"l{at}" for at in range(self.width)])
         self.add(
-            f"SELECT kind, CAST(SUM(n) AS BIGINT) AS n, num, key, {every} FROM ({sql}) AS ground{keep}"
+            f"SELECT kind, CAST(SUM(n) AS BIGINT) AS n, num, key, {every} FROM ({sql}) AS ground WHERE {keep}"
             f" GROUP BY kind, num, key, {every}"
         )
-        if is_hard:
-            self._refuse_broken(self.parts[-1])
 
     def _only_open(self, template: ClauseTemplate, found: Plan) -> str | None:
         """Open instances of a soft clause of one literal that is false by default: nothing else gives a row that counts."""
@@ -317,10 +316,10 @@ class _Rows:
                 conditions.append(f"x.a{at} = {value if isinstance(value, int) else f'r.v{numbers[value]}'}")
         return f"{source} JOIN {table} AS x ON {' AND '.join(conditions)}", "x.num" if self.signed else "ABS(x.num)"
 
-    def _refuse_broken(self, table: str) -> None:
-        """Refuse evidence that makes a hard clause false: a row of it without literals."""
+    def _refuse_broken(self, sql: str) -> None:
+        """Refuse evidence that makes a hard clause false."""
         falsified = " AND ".join(f"l{at} IS NULL" for at in range(self.width))
-        row = self.engine.row(f"SELECT kind FROM {table} WHERE {falsified} ORDER BY kind LIMIT 1")
+        row = self.engine.row(f"SELECT kind FROM ({sql}) AS ground WHERE {falsified} ORDER BY kind LIMIT 1")
         if row is not None:
             rule = self.problem.model.rules[self.lowered.templates[int(row[0])].rule]
             raise InputError(
