@@ -8,7 +8,7 @@ JOBS ?= 2
 # tests start hundreds of commands: without saved bytecode each of them compiles every module again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench mutants attack wheel docs clean
+.PHONY: help setup demo test check warm-up bench mutants attack wheel docs clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -36,8 +36,11 @@ check: setup  ## lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check  ## all checks and all tests
+warm-up: setup
 	$(BIN)/mln warm-up --quiet  # once for all: test processes would each compile the same kernels
+
+test: setup  ## all checks and all tests
+	$(MAKE) --no-print-directory -j 2 check warm-up
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.json
